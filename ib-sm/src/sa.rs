@@ -58,9 +58,9 @@ use crate::registrations::Registrations;
 /// The subnet administrator: registrations of hosts, and the answers in progress.
 #[derive(Debug)]
 pub(crate) struct SubnetAdministrator {
-    pub(crate) groups: Groups,
-    pub(crate) guids: AliasGuids,
-    pub(crate) lane_tables: LaneTables,
+    groups: Groups,
+    guids: AliasGuids,
+    lane_tables: LaneTables,
     services: Services,
     subscriptions: Subscriptions,
     queue: RequestQueue,
@@ -97,6 +97,31 @@ struct RequestContext<'a> {
 }
 
 impl SubnetAdministrator {
+    /// The multicast groups and their members.
+    pub(crate) const fn groups(&self) -> &Groups {
+        &self.groups
+    }
+
+    /// The multicast groups, to change them.
+    pub(crate) const fn groups_mut(&mut self) -> &mut Groups {
+        &mut self.groups
+    }
+
+    /// The alias GUIDs that hosts requested.
+    pub(crate) const fn alias_guids(&self) -> &AliasGuids {
+        &self.guids
+    }
+
+    /// The alias GUIDs, to take those that are to be written.
+    pub(crate) const fn alias_guids_mut(&mut self) -> &mut AliasGuids {
+        &mut self.guids
+    }
+
+    /// The SLtoVL and VL arbitration tables that queries named.
+    pub(crate) const fn lane_tables_mut(&mut self) -> &mut LaneTables {
+        &mut self.lane_tables
+    }
+
     /// An administrator without registrations; `window` is for its Reports, `rmpp` for its tables.
     pub(crate) fn new(window: WindowConfig, rmpp: RmppConfig) -> Self {
         Self {

@@ -10,7 +10,7 @@ use super::{Conduct, Mode, SMALL_SUBNET, SubnetManager};
 use crate::{
     decision::{Decided, Decision, Question},
     event::{Event, Phase},
-    plan::{InstalledRoutes, Topology},
+    plan::InstalledRoutes,
     policy::{
         lids::Assignment,
         routing::{RoutingResult, RoutingTask},
@@ -262,11 +262,7 @@ impl SubnetManager {
         let Some(installed) = self.plan.installed() else {
             return;
         };
-        let task = MoveTask {
-            topology: Arc::clone(installed.topology()),
-            new: Arc::clone(installed.routes()),
-            old,
-        };
+        let task = MoveTask::new(installed, old);
         self.wait_for(now, Awaited::Move(Arc::new(task)));
     }
 
@@ -345,8 +341,8 @@ impl SubnetManager {
             defect: verdict.defect(),
         });
         if installed {
-            let topology: &Arc<Topology> = &task.topology;
-            let installed = InstalledRoutes::new(Arc::clone(topology), routes, report, counts);
+            let topology = Arc::clone(task.topology());
+            let installed = InstalledRoutes::new(topology, routes, report, counts);
             self.plan.install(installed);
             self.program(now);
         } else if task.has_more(tried) {
@@ -354,7 +350,7 @@ impl SubnetManager {
             let mut task = Arc::clone(task);
             if tried == 0 {
                 // These routes were repaired: to repair them again would end here again.
-                Arc::make_mut(&mut task).installed = None;
+                Arc::make_mut(&mut task).compute_anew();
             }
             self.wait_for(now, Awaited::Route { task, tried });
         } else {

@@ -102,16 +102,16 @@ impl SubnetManager {
         let now = ports(view.subnet);
         let before = core::mem::replace(&mut self.history.ports, now.clone());
         let capacity = multicast::capacity(Situation::new(&self.config, &self.subnet, &self.plan));
-        self.sa.groups.set_capacity(capacity);
+        self.sa.groups_mut().set_capacity(capacity);
         let partitions = self.config.partitions.iter();
         let asked = partitions
             .filter(|_| !self.config.disable_multicast)
             .flat_map(|partition| groups_of(&self.config, partition));
         let asked: Vec<_> = asked.collect();
         let names = asked.iter().map(|group| group.mgid()).collect();
-        let ended = self.sa.groups.retain_static(&names);
+        let ended = self.sa.groups_mut().retain_static(&names);
         let created = asked.into_iter();
-        let created = created.filter_map(|group| self.sa.groups.ensure_static(group));
+        let created = created.filter_map(|group| self.sa.groups_mut().ensure_static(group));
         let changes: Vec<_> = ended.into_iter().chain(created).collect();
         for change in changes {
             self.sa.announce_group(view, change);
@@ -120,7 +120,7 @@ impl SubnetManager {
         let gone = before.difference(&now);
         let came = now.difference(&before);
         for &guid in came.clone() {
-            self.sa.guids.write_all_again(guid);
+            self.sa.alias_guids_mut().write_all_again(guid);
         }
         let news = gone
             .map(|&guid| (TrapNumber::GID_OUT_OF_SERVICE, guid))

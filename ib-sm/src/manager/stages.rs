@@ -200,9 +200,9 @@ impl SubnetManager {
 
     /// Computes the multicast trees of the groups that changed.
     fn plan_trees(&mut self) {
-        let result = multicast::trees(self.situation(), &self.sa.groups);
+        let result = multicast::trees(self.situation(), self.sa.groups());
         self.plan.set_trees(result.trees);
-        self.sa.groups.settle();
+        self.sa.groups_mut().settle();
         for (mgid, port_guid) in result.cut_off {
             let event = Event::MulticastCutOff { mgid, port_guid };
             self.events.push_back(event);
@@ -243,15 +243,15 @@ impl SubnetManager {
         {
             return false;
         }
-        if self.sa.groups.have_changed() {
+        if self.sa.groups().have_changed() {
             self.sweep.summary.errors = 0;
             self.start_stage(now, Stage::GroupLanes);
             return true;
         }
-        if !self.sa.guids.have_unwritten() {
+        if !self.sa.alias_guids().have_unwritten() {
             return self.begin_lane_tables();
         }
-        let blocks = self.sa.guids.take_unwritten().into_iter();
+        let blocks = self.sa.alias_guids_mut().take_unwritten().into_iter();
         // A port that is gone gets its alias GUIDs when it comes back.
         let blocks = blocks.filter_map(|(guid, block, content)| {
             let port = self.subnet.find_port(guid)?;
@@ -267,7 +267,7 @@ impl SubnetManager {
 
     /// Begins to read SLtoVL and VL arbitration tables that queries named. Returns whether there are any.
     fn begin_lane_tables(&mut self) -> bool {
-        let blocks = self.sa.lane_tables.take_part();
+        let blocks = self.sa.lane_tables_mut().take_part();
         if blocks.is_empty() {
             return false;
         }
@@ -290,7 +290,7 @@ impl SubnetManager {
         };
         for (port, block) in apply.unconfirmed_alias_guids() {
             if let Some(port) = self.subnet.port(port) {
-                self.sa.guids.write_again(port.guid(), block);
+                self.sa.alias_guids_mut().write_again(port.guid(), block);
             }
         }
     }

@@ -35,17 +35,17 @@ pub(crate) const KEPT: &str = "kept";
 /// The input from which routes are computed.
 #[derive(Clone, Debug)]
 pub(crate) struct RoutingTask {
-    pub(crate) topology: Arc<Topology>,
+    topology: Arc<Topology>,
     /// Routes in force that are to be repaired; `None` if all routes are to be computed anew.
-    pub(crate) installed: Option<InstalledRoutes>,
-    pub(crate) engines: Vec<SharedEngine>,
+    installed: Option<InstalledRoutes>,
+    engines: Vec<SharedEngine>,
     /// Routes that a previous manager left; they stay in force if they are valid.
-    pub(crate) in_place: Option<Arc<Routes>>,
+    in_place: Option<Arc<Routes>>,
     /// Whether routes that can deadlock may be installed.
-    pub(crate) allow_deadlock: bool,
-    pub(crate) options: RouteOptions,
+    allow_deadlock: bool,
+    options: RouteOptions,
     /// The texts that the engine `file` reads.
-    pub(crate) tables: RouteTables,
+    tables: RouteTables,
 }
 
 /// Routes of a previous manager that stay, the verifier's report on them, and the number of entries that differ from the
@@ -117,6 +117,16 @@ impl RoutingTask {
             options,
             tables: config.route_tables.clone(),
         }
+    }
+
+    /// The topology that is routed.
+    pub(crate) const fn topology(&self) -> &Arc<Topology> {
+        &self.topology
+    }
+
+    /// Makes the engines compute all routes, instead of a repair of those in force.
+    pub(crate) fn compute_anew(&mut self) {
+        self.installed = None;
     }
 
     /// Repairs the routes in force if `tried` is 0 and they can be repaired; else tries the engines after the

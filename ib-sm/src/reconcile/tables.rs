@@ -33,7 +33,7 @@ use ib_wire::{Guid, Lid, PortNum};
 
 use super::{Step, lft_block, sl_to_vl_ahead};
 use crate::{
-    plan::{Detours, Topology},
+    plan::{Detours, InstalledRoutes, Topology},
     policy::{Situation, lanes, routing, switches},
 };
 
@@ -409,12 +409,21 @@ impl MovePlan {
 /// A task of [`Work`](crate::Work): determines the order in which working entries are moved.
 #[derive(Clone, Debug)]
 pub(crate) struct MoveTask {
-    pub(crate) topology: Arc<Topology>,
-    pub(crate) old: Routes,
-    pub(crate) new: Arc<Routes>,
+    topology: Arc<Topology>,
+    old: Routes,
+    new: Arc<Routes>,
 }
 
 impl MoveTask {
+    /// The task to plan the move from `old`, the content of the switches, to the routes in force.
+    pub(crate) fn new(installed: &InstalledRoutes, old: Routes) -> Self {
+        Self {
+            topology: Arc::clone(installed.topology()),
+            new: Arc::clone(installed.routes()),
+            old,
+        }
+    }
+
     pub(crate) fn run(&self) -> MovePlan {
         MovePlan::new(&self.topology, &self.old, &self.new)
     }
