@@ -4,8 +4,8 @@ use ib_routing::index::IdxVec;
 use ib_routing::{Fabric, LinkSpeed, LinkWidth, Node, NodeIdx, Port, PortRef};
 use ib_smp::{
     CapabilityMask, CapabilityMask2, LinkDownDefaultState, LinkSpeeds, LinkSpeedsExt,
-    LinkSpeedsExt2, LinkWidths, MlnxExtPortInfo, NodeDescription, NodeInfo, PortInfo,
-    PortPhysicalState, PortState, Sma, SmaPort, SwitchInfo, VendorLinkSpeeds, VlCap,
+    LinkSpeedsExt2, LinkWidths, MlnxExtPortInfo, NodeDescription, NodeInfo, NodeType, PortInfo,
+    PortPhysicalState, PortState, RouterTables, Sma, SmaPort, SwitchInfo, VendorLinkSpeeds, VlCap,
 };
 use ib_wire::table::Text;
 use ib_wire::{GidPrefix, Guid, Mtu, PortNum};
@@ -114,6 +114,10 @@ fn agent(node: &Node, ports: Vec<SmaPort>, options: &SimOptions) -> Sma {
     sma.limit_traps(options.trap_attempts);
     if switch && options.hidden_extended_speeds && is_fast(node) {
         sma = sma.with_hidden_extended_speeds();
+    }
+    if node.type_ == NodeType::ROUTER && options.profile == DeviceProfile::Specified {
+        // The simulator has one subnet, so that a router joins it to no other.
+        sma = sma.with_router_tables(RouterTables::default());
     }
     if let Some(table) = options.initial_sl_to_vl {
         sma = sma.with_initial_sl_to_vl(table);

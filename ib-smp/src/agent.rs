@@ -16,6 +16,7 @@ mod m_key;
 mod notice;
 mod port;
 mod port_info;
+mod router;
 mod set_port_info;
 mod switch;
 mod trap;
@@ -27,6 +28,7 @@ use ib_wire::{Lid, PortNum};
 
 pub use engine::SmaInput;
 pub use port::{LinkMode, SmaPort};
+pub use router::RouterTables;
 pub use set_port_info::{InvalidSet, PortKind, set_port_info, set_port_state};
 pub use switch::SwitchTables;
 pub use trap::{KeyViolation, LinkTrouble, SmaTransmit};
@@ -46,6 +48,7 @@ pub struct Sma {
     /// On a switch from port 0 on, elsewhere from port 1 on.
     ports: Box<[SmaPort]>,
     switch: Option<Box<SwitchTables>>,
+    router: Option<Box<RouterTables>>,
     has_mlnx_ext_port_info: bool,
     /// Extended speeds are reported only to a manager that announces support for them.
     hides_extended_speeds: bool,
@@ -204,6 +207,7 @@ impl Sma {
             node_description,
             ports,
             switch,
+            router: None,
             has_mlnx_ext_port_info: false,
             hides_extended_speeds: false,
             events: VecDeque::new(),

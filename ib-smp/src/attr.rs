@@ -14,6 +14,7 @@ mod partition_key_table;
 mod port_info;
 mod port_info_extended;
 mod random_forwarding_table;
+mod router_info;
 mod sl_to_vl_mapping_table;
 mod sm_info;
 mod switch_info;
@@ -42,6 +43,10 @@ pub use port_info::{
 };
 pub use port_info_extended::{ExtendedCapabilityMask, PortInfoExtended};
 pub use random_forwarding_table::{LidPortBlock, RandomForwardingTable};
+pub use router_info::{
+    AdjacentSiteLocalSubnetRecord, AdjacentSiteLocalSubnetsTable, NextHopRecord, NextHopTable,
+    RouterInfo,
+};
 pub use sl_to_vl_mapping_table::{SlToVlMappingTable, SlToVlModifier};
 pub use sm_info::{SmControl, SmInfo, SmState};
 pub use switch_info::SwitchInfo;

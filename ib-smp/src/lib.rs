@@ -29,9 +29,9 @@ mod smp;
 
 #[cfg(feature = "alloc")]
 pub use agent::{
-    Arrival, InvalidSet, KeyViolation, LinkMode, LinkTrouble, PortKind, Sma, SmaEvent, SmaInput,
-    SmaPort, SmaTransmit, SmpDisposition, SmpDropReason, SwitchTables, set_port_info,
-    set_port_state,
+    Arrival, InvalidSet, KeyViolation, LinkMode, LinkTrouble, PortKind, RouterTables, Sma,
+    SmaEvent, SmaInput, SmaPort, SmaTransmit, SmpDisposition, SmpDropReason, SwitchTables,
+    set_port_info, set_port_state,
 };
 pub use attr::*;
 pub use directed::{Discard, Envelope, Smi, SmiAction, Source};

@@ -7,10 +7,11 @@ use ib_wire::MKey;
 use zerocopy::{Immutable, IntoBytes, transmute_ref};
 
 use crate::{
-    GuidInfo, HierarchyInfo, LedInfo, LidPortBlock, LinearForwardingTable, MlnxCableInfo,
-    MlnxConfigSpaceSmp, MlnxExtPortInfo, MlnxRegisterAccessSmp, MlnxSemaphoreLock,
-    MulticastForwardingTable, NodeDescription, NodeInfo, PartitionKeyTable, PortInfo,
-    PortInfoExtended, RandomForwardingTable, SlToVlMappingTable, SmInfo, SmpDirected, SmpLidRouted,
+    AdjacentSiteLocalSubnetRecord, AdjacentSiteLocalSubnetsTable, GuidInfo, HierarchyInfo, LedInfo,
+    LidPortBlock, LinearForwardingTable, MlnxCableInfo, MlnxConfigSpaceSmp, MlnxExtPortInfo,
+    MlnxRegisterAccessSmp, MlnxSemaphoreLock, MulticastForwardingTable, NextHopRecord,
+    NextHopTable, NodeDescription, NodeInfo, PartitionKeyTable, PortInfo, PortInfoExtended,
+    RandomForwardingTable, RouterInfo, SlToVlMappingTable, SmInfo, SmpDirected, SmpLidRouted,
     SwitchInfo, VendorDiag, VlArbitrationEntry, VlArbitrationTable,
 };
 
@@ -19,7 +20,7 @@ pub(crate) const RETURNING: u16 = 0x8000;
 
 layouts! {
     /// Every structure of this crate that the specification's tables have.
-    pub const LAYOUTS = CLASSES, below ib_mad::LAYOUTS, and [VlArbitrationEntry, LidPortBlock];
+    pub const LAYOUTS = CLASSES, below ib_mad::LAYOUTS, and [VlArbitrationEntry, LidPortBlock, AdjacentSiteLocalSubnetRecord, NextHopRecord];
 }
 
 /// Every class of this crate, its format and its attributes: the two forms of an SMP.
@@ -183,6 +184,9 @@ attribute_table! {
         "MlnxSemaphoreLock", 0xFF53 => MlnxSemaphoreLock(MlnxSemaphoreLock): GET, SET, GET_RESP;
         "MlnxCableInfo", 0xFF60 => MlnxCableInfo(MlnxCableInfo): GET, GET_RESP;
         "MlnxExtPortInfo", 0xFF90 => MlnxExtPortInfo(MlnxExtPortInfo): GET, SET, GET_RESP;
+        "RouterInfo", 0xFFD0 => RouterInfo(RouterInfo): GET, SET, GET_RESP;
+        "NextHopTable", 0xFFD1 => NextHopTable(NextHopTable): GET, SET, GET_RESP;
+        "AdjacentSiteLocalSubnetsTable", 0xFFD2 => AdjacentSiteLocalSubnetsTable(AdjacentSiteLocalSubnetsTable): GET, SET, GET_RESP;
     }
     untyped {
         "LinkSpeedWidthPairsTable", 0x001C: GET, SET, GET_RESP;

@@ -125,6 +125,12 @@ enum What {
     SmInfo,
     /// FDR10 of a port, an attribute of Mellanox devices
     MlnxExtPortInfo,
+    /// Sizes of the tables of a router, an attribute of Mellanox devices
+    RouterInfo,
+    /// Subnets that a router is connected to, eight a block; the modifier is the block
+    AdjacentSubnets,
+    /// Subnets behind other routers, four a block; the modifier is the block
+    NextHops,
     /// Counters of performance management
     Perf,
     /// Records of subnet administration

@@ -6,11 +6,11 @@ use ib_wire::{PortNum, table::padded};
 
 use super::{CheckedRequest, INVALID, Sma, SmaPort, UNSUPPORTED};
 use crate::{
-    CapabilityMask, CapabilityMask2, GuidInfo, HierarchyInfo, LedInfo, LinearForwardingTable,
-    MlnxExtPortInfo, MulticastForwardingTable, NodeDescription, NodeInfo, PKeyModifier,
-    PartitionKeyTable, PortInfo, PortInfoExtended, PortInfoModifier, RandomForwardingTable,
-    SlToVlMappingTable, SlToVlModifier, SmpLidRouted, SwitchInfo, VendorDiag,
-    VlArbitrationModifier, VlArbitrationTable,
+    AdjacentSiteLocalSubnetsTable, CapabilityMask, CapabilityMask2, GuidInfo, HierarchyInfo,
+    LedInfo, LinearForwardingTable, MlnxExtPortInfo, MulticastForwardingTable, NextHopTable,
+    NodeDescription, NodeInfo, PKeyModifier, PartitionKeyTable, PortInfo, PortInfoExtended,
+    PortInfoModifier, RandomForwardingTable, RouterInfo, SlToVlMappingTable, SlToVlModifier,
+    SmpLidRouted, SwitchInfo, VendorDiag, VlArbitrationModifier, VlArbitrationTable,
 };
 
 /// The data of an SMP.
@@ -19,6 +19,8 @@ pub(super) type Data = [u8; 64];
 /// An attribute that not every node has.
 enum Optional {
     Switch,
+    /// Those of a router, which cannot be set.
+    Router,
     Port(PortNum),
 }
 
@@ -68,6 +70,10 @@ impl Sma {
             VendorDiag::ID => INVALID,
             id => match self.optional(id, request) {
                 Ok(Optional::Switch) => self.get_switch(id, modifier, data),
+                Ok(Optional::Router) => match &self.router {
+                    Some(router) => router.get(id, modifier, data),
+                    None => UNSUPPORTED,
+                },
                 Ok(Optional::Port(port)) => self.get_optional(id, port, data),
                 Err(status) => status,
             },
@@ -123,6 +129,7 @@ impl Sma {
             NodeDescription::ID | NodeInfo::ID | VendorDiag::ID => return UNSUPPORTED,
             id => match self.optional(id, request) {
                 Ok(Optional::Switch) => self.set_switch(id, modifier, data),
+                Ok(Optional::Router) => return UNSUPPORTED,
                 Ok(Optional::Port(port)) => self.set_optional(id, port, data),
                 Err(status) => return status,
             },
@@ -201,6 +208,10 @@ impl Sma {
                     true => Ok(Optional::Switch),
                     false => Err(UNSUPPORTED),
                 };
+            }
+            RouterInfo::ID | NextHopTable::ID | AdjacentSiteLocalSubnetsTable::ID => {
+                let router = self.router.as_ref();
+                return router.map_or(Err(UNSUPPORTED), |_| Ok(Optional::Router));
             }
             LedInfo::ID => mask.contains(CapabilityMask::IS_LED_INFO_SUPPORTED),
             HierarchyInfo::ID => mask.contains(CapabilityMask::IS_HIERARCHY_INFO_SUPPORTED),

@@ -1,9 +1,11 @@
 //! Changes of the agent's state by its device: the host sets names, links count violations, the power
 //! fails.
 
+use alloc::boxed::Box;
+
 use ib_wire::{GidPrefix, Guid, Lid, Lmc, MKey, PortNum, Sl};
 
-use super::{Sma, SmaPort};
+use super::{RouterTables, Sma, SmaPort};
 use crate::{MKeyProtect, NodeDescription, PortInfo, SlToVlMappingTable};
 
 impl Sma {
@@ -31,6 +33,13 @@ impl Sma {
     #[must_use]
     pub fn with_mlnx_ext_port_info(mut self) -> Self {
         self.has_mlnx_ext_port_info = true;
+        self
+    }
+
+    /// Lets the agent answer for RouterInfo and the tables of a router, as the agents of Mellanox routers do.
+    #[must_use]
+    pub fn with_router_tables(mut self, tables: RouterTables) -> Self {
+        self.router = Some(Box::new(tables));
         self
     }
 

@@ -15,7 +15,7 @@ use ib_mad::{
     NoticeType, ProducerType, TransactionId, TrapNumber,
 };
 use ib_wire::table::Text;
-use ib_wire::{Guid, Lid, Lmc, MKey, Mtu, PKey, PortNum, QKey, Qpn, Sl, Vl};
+use ib_wire::{GidPrefix, Guid, Lid, Lmc, MKey, Mtu, PKey, PortNum, QKey, Qpn, Sl, Vl};
 
 use super::*;
 use crate::*;

@@ -4,9 +4,10 @@ use ib_mad::{
     Attribute as _, AttributeEntry, AttributeId, ClassTable, Mad, MadAddress, Method, MgmtClass,
 };
 use ib_smp::{
-    GuidInfo, LinearForwardingTable, MlnxExtPortInfo, MulticastForwardingTable, NodeDescription,
-    NodeInfo, PartitionKeyTable, PortAddress, PortInfo, PortInfoExtended, SlToVlMappingTable,
-    SmInfo, SwitchInfo, VlArbitrationTable,
+    AdjacentSiteLocalSubnetsTable, GuidInfo, LinearForwardingTable, MlnxExtPortInfo,
+    MulticastForwardingTable, NextHopTable, NodeDescription, NodeInfo, PartitionKeyTable,
+    PortAddress, PortInfo, PortInfoExtended, RouterInfo, SlToVlMappingTable, SmInfo, SwitchInfo,
+    VlArbitrationTable,
 };
 use ib_wire::{
     Lid, Sl,
@@ -33,6 +34,9 @@ impl What {
             Self::Mft => MulticastForwardingTable::ID,
             Self::SmInfo => SmInfo::ID,
             Self::MlnxExtPortInfo => MlnxExtPortInfo::ID,
+            Self::RouterInfo => RouterInfo::ID,
+            Self::AdjacentSubnets => AdjacentSiteLocalSubnetsTable::ID,
+            Self::NextHops => NextHopTable::ID,
             Self::Perf | Self::Sa => return None,
         })
     }

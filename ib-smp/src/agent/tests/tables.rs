@@ -418,3 +418,53 @@ fn attributes_that_a_port_does_not_announce_are_unsupported() {
     assert_eq!(get(&mut sma, HierarchyInfo::ID, 1), Ok([3; 64]));
     assert_eq!(get(&mut sma, HierarchyInfo::ID, 2), Ok([0; 64]));
 }
+
+#[test]
+fn a_router_shows_the_subnets_that_it_joins() {
+    let mut sma = ca();
+    let unsupported = Err(MadStatus::UNSUPPORTED_METHOD_ATTRIBUTE);
+    for id in [
+        RouterInfo::ID,
+        NextHopTable::ID,
+        AdjacentSiteLocalSubnetsTable::ID,
+    ] {
+        assert_eq!(get(&mut sma, id, 0), unsupported);
+    }
+    let adjacent = |number: u16| {
+        let mut record = AdjacentSiteLocalSubnetRecord::default();
+        record
+            .set_subnet_prefix(number)
+            .set_p_key(PKey::DEFAULT_FULL)
+            .set_master_sm_lid(Lid(number + 1));
+        record
+    };
+    let adjacent: Vec<_> = (0..9).map(adjacent).collect();
+    let mut far = NextHopRecord::default();
+    far.set_subnet_prefix(GidPrefix(0xfec0_0000_0000_0042));
+    let mut sma = ca().with_router_tables(RouterTables::new(&adjacent, &[far]));
+    let info = RouterInfo::from_bytes(get(&mut sma, RouterInfo::ID, 0).unwrap());
+    let adjacent_table = (
+        info.adjacent_subnets_table_cap(),
+        info.adjacent_subnets_table_top(),
+    );
+    assert_eq!(adjacent_table, (9, 8));
+    assert_eq!(
+        (info.next_hop_table_cap(), info.next_hop_table_top()),
+        (1, 0)
+    );
+    let id = AdjacentSiteLocalSubnetsTable::ID;
+    let last = AdjacentSiteLocalSubnetsTable::from_bytes(get(&mut sma, id, 1).unwrap());
+    assert_eq!(last.records(0), Some(&adjacent[8]));
+    assert_eq!(
+        last.records(1),
+        Some(&AdjacentSiteLocalSubnetRecord::default())
+    );
+    let prefix = last.records(0).unwrap().gid_prefix();
+    assert_eq!(prefix, GidPrefix(0xfec0_0000_0000_0008));
+    let invalid = Err(MadStatus::INVALID_FIELD_VALUE);
+    assert_eq!(get(&mut sma, id, 2), invalid);
+    assert_eq!(get(&mut sma, RouterInfo::ID, 1), invalid);
+    let next = NextHopTable::from_bytes(get(&mut sma, NextHopTable::ID, 0).unwrap());
+    assert_eq!(next.records(0), Some(&far));
+    assert_eq!(set(&mut sma, id, 0, &[0; 64]), unsupported);
+}
