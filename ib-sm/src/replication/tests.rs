@@ -1,6 +1,8 @@
 //! Two engines that the test connects by passing their datagrams.
 
 mod interleavings;
+mod takeovers;
+mod trio;
 
 use ib_mad::MadAddress;
 use ib_sa::{JoinState, McMemberRecord, ServiceRecord};
@@ -23,7 +25,13 @@ fn engine() -> Replication {
     Replication::new(WindowConfig::default(), TransactionId(7))
 }
 
+/// Ports 1 to `count` in one group.
 fn members(count: u64) -> Registrations {
+    group_of(1..=count)
+}
+
+/// A group with these ports.
+fn group_of(ports: impl IntoIterator<Item = u64>) -> Registrations {
     let mut group = McMemberRecord::default();
     group.set_mgid(Gid([0xff; 16])).set_mlid(Lid(0xc001));
     let member = |port: u64| {
@@ -37,7 +45,7 @@ fn members(count: u64) -> Registrations {
         groups: Vec::from([GroupRegistration {
             group,
             well_known: false,
-            members: (1..=count).map(member).collect(),
+            members: ports.into_iter().map(member).collect(),
         }]),
         ..Registrations::default()
     }

@@ -5,10 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use ib_wire::Lid;
-
-use super::{Duration, Instant, MadAddress, Registrations, Replication, Sl, engine, members, own};
-use crate::replication::Guid;
+use super::{
+    Duration, Registrations, members, own,
+    trio::{Trio, address, guid},
+};
 
 /// Events in a row.
 const DEPTH: u32 = 5;
@@ -41,37 +41,23 @@ const ACTIONS: [Action; 7] = [
 
 /// Three managers, the first living of which is next.
 struct World {
-    engines: [Replication; 3],
-    is_alive: [bool; 3],
+    trio: Trio,
     master: usize,
-    now: Instant,
     version: u64,
     /// Members that the master has; member 1 registered first.
     count: u64,
     /// The numbers of members since everything last arrived: a master that dies leaves one of these.
     recent: BTreeSet<u64>,
-    to_lose: usize,
-}
-
-fn guid(manager: usize) -> Guid {
-    Guid(manager as u64 + 1)
-}
-
-fn address(manager: usize) -> MadAddress {
-    MadAddress::gsi(Lid(manager as u16 + 1), Sl::ZERO)
 }
 
 impl World {
     fn new() -> Self {
         let mut world = Self {
-            engines: [engine(), engine(), engine()],
-            is_alive: [true; 3],
+            trio: Trio::new(),
             master: 0,
-            now: Instant::ZERO,
             version: 0,
             count: 2,
             recent: BTreeSet::new(),
-            to_lose: 0,
         };
         world.begin();
         world.settle();
@@ -81,13 +67,13 @@ impl World {
     /// The master begins to replicate to the others.
     fn begin(&mut self) {
         let master = self.master;
-        let others = (0..3).filter(|&other| other != master && self.is_alive[other]);
+        let others = (0..3).filter(|&other| other != master && self.trio.is_alive[other]);
         let others: Vec<usize> = others.collect();
         for &other in &others {
-            self.engines[other].stand_by_for(self.now, guid(master));
+            self.trio.engines[other].stand_by_for(self.trio.now, guid(master));
         }
         let found = others.iter().map(|&other| (guid(other), address(other)));
-        self.engines[master].set_peers(self.now, &found.collect());
+        self.trio.engines[master].set_peers(self.trio.now, &found.collect());
         self.tell();
     }
 
@@ -95,62 +81,23 @@ impl World {
     fn tell(&mut self) {
         self.version += 1;
         self.recent.insert(self.count);
-        let (now, own) = (self.now, own(guid(self.master), 5));
-        self.engines[self.master].update(now, own, self.version, &members(self.count));
-    }
-
-    /// Passes up to `limit` datagrams within some time.
-    fn run(&mut self, time: Duration, mut limit: usize) {
-        let end = self.now.saturating_add(time);
-        loop {
-            let mut has_moved = false;
-            for from in (0..3).filter(|&from| self.is_alive[from]) {
-                while limit > 0
-                    && let Some(mut mad) = self.engines[from].poll_transmit(self.now)
-                {
-                    (has_moved, limit) = (true, limit - 1);
-                    let to = usize::from(mad.address.lid.0) - 1;
-                    if self.to_lose > 0 {
-                        self.to_lose -= 1;
-                    } else if self.is_alive[to] {
-                        mad.address.lid = address(from).lid;
-                        let master = self.engines[to].last_master();
-                        self.engines[to].handle_mad(self.now, own(guid(to), 5), master, &mad);
-                    }
-                }
-            }
-            if has_moved {
-                continue;
-            }
-            let living = (0..3).filter(|&at| self.is_alive[at]);
-            let due = living
-                .filter_map(|at| self.engines[at].poll_timeout())
-                .min();
-            match due.filter(|at| *at <= end && limit > 0) {
-                Some(at) => self.now = at.max(self.now),
-                None => break,
-            }
-            for at in (0..3).filter(|&at| self.is_alive[at]) {
-                let master = self.engines[at].last_master();
-                self.engines[at].handle_timeout(self.now, own(guid(at), 5), master);
-            }
-        }
-        self.now = end;
+        let (now, own) = (self.trio.now, own(guid(self.master), 5));
+        self.trio.engines[self.master].update(now, own, self.version, &members(self.count));
     }
 
     fn settle(&mut self) {
-        self.run(Duration::from_secs(30), usize::MAX);
+        self.trio.run(Duration::from_secs(30), usize::MAX);
         self.recent = BTreeSet::from([self.count]);
     }
 
     /// The next manager in line.
     fn next(&self) -> Option<usize> {
-        (0..3).find(|&at| at != self.master && self.is_alive[at])
+        (0..3).find(|&at| at != self.master && self.trio.is_alive[at])
     }
 
     /// The next manager becomes the master with the members that it holds.
     fn take_over(&mut self, next: usize) -> Option<Registrations> {
-        let kept = self.engines[next].take_replica(self.now);
+        let kept = self.trio.engines[next].take_replica(self.trio.now);
         self.master = next;
         kept
     }
@@ -164,12 +111,12 @@ impl World {
                 };
                 self.tell();
             }
-            Action::Lose => self.to_lose += 1,
-            Action::Pass => self.run(Duration::from_millis(150), 2),
+            Action::Lose => self.trio.to_lose += 1,
+            Action::Pass => self.trio.run(Duration::from_millis(150), 2),
             Action::Settle => self.settle(),
             Action::Die => {
                 let Some(next) = self.next() else { return };
-                self.is_alive[self.master] = false;
+                self.trio.is_alive[self.master] = false;
                 let kept = self.take_over(next);
                 let mut possible = self.recent.iter();
                 let found = possible.find(|&&count| kept == Some(members(count)));
@@ -179,11 +126,11 @@ impl World {
             }
             Action::HandOver => {
                 let Some(next) = self.next() else { return };
-                let (now, own, master) = (self.now, own(guid(self.master), 5), self.master);
-                self.engines[master].update(now, own, self.version, &members(self.count));
-                self.engines[master].flush(now, own, guid(next));
-                self.engines[master].retire(now);
-                self.run(Duration::from_secs(10), usize::MAX);
+                let (now, own, master) = (self.trio.now, own(guid(self.master), 5), self.master);
+                self.trio.engines[master].update(now, own, self.version, &members(self.count));
+                self.trio.engines[master].flush(now, own, guid(next));
+                self.trio.engines[master].retire(now);
+                self.trio.run(Duration::from_secs(10), usize::MAX);
                 let kept = self.take_over(next);
                 assert_eq!(kept, Some(members(self.count)), "{history:?}");
                 self.begin();
@@ -205,8 +152,8 @@ fn no_order_of_events_loses_a_membership_that_was_replicated() {
         }
         // In the end every living standby holds what the master has.
         world.settle();
-        for at in (0..3).filter(|&at| at != world.master && world.is_alive[at]) {
-            let held = world.engines[at].take_replica(world.now);
+        for at in (0..3).filter(|&at| at != world.master && world.trio.is_alive[at]) {
+            let held = world.trio.engines[at].take_replica(world.trio.now);
             assert_eq!(
                 held,
                 Some(members(world.count)),
