@@ -76,6 +76,52 @@ fn a_request_behind_a_flood_of_tables_is_answered_first() {
 }
 
 #[test]
+fn a_request_waits_for_one_turn_of_a_flood_and_no_longer() {
+    // The queue reads 256 datagrams in a row at most, and serves 64 in a turn.
+    const MOST_READ: usize = 256;
+    const MOST_SERVED: usize = 64;
+    let mut running = Lab::new("gen-ring-5").up();
+    let hosts = hosts(&running);
+    let (flood, other) = (hosts[1].0, hosts[2].0);
+    let mut get = NodeRecord::default();
+    get.set_lid(other);
+    let get = SaMad::query(Method::GET, &get, ib_sa::NodeComponents::LID);
+    let now = running.sim.now();
+    // Since the other host asked: datagrams of the flood that were read, and answers to it.
+    let mut waits: Option<(usize, usize)> = None;
+    let (mut answered, mut longest) = (0, (0, 0));
+    for id in 0..20_000 {
+        // Input never ends, so the loop that drives the manager reads on and never waits for a timer.
+        send(&mut running, flood, id, &get);
+        if let Some((read, _)) = &mut waits {
+            *read += 1;
+        } else if id % 300 == 7 {
+            send(&mut running, other, id, &get);
+            waits = Some((0, 0));
+        }
+        while let Some(mad) = running.sm.poll_transmit(now) {
+            if mad.address.lid != other {
+                let is_answer = mad.header().status().is_ok();
+                if let Some((_, served)) = waits.as_mut().filter(|_| is_answer) {
+                    *served += 1;
+                }
+            } else if let Some((read, served)) = waits.take() {
+                assert!(mad.header().status().is_ok());
+                assert!(
+                    read <= MOST_READ && served <= MOST_SERVED,
+                    "{read}, {served}"
+                );
+                longest = longest.max((read, served));
+                answered += 1;
+            }
+        }
+    }
+    assert!(answered >= 60, "{answered} answers");
+    // The test is of no use if no request ever waits.
+    assert!(longest.0 > 0, "{longest:?}");
+}
+
+#[test]
 fn every_request_is_answered_or_refused_as_busy() {
     let mut running = Lab::new("gen-ring-5").up();
     let hosts = hosts(&running);
