@@ -156,12 +156,12 @@ impl ManagedSm {
         if let Some(worker) = &mut self.worker {
             worker.run(&mut self.sm, now);
         }
-        if self.port_is_back.swap(false, Ordering::Relaxed) {
+        if take(&self.port_is_back) {
             self.log
                 .decision("the port is back: the whole subnet is read again");
             self.sm.resweep(now);
         }
-        if self.reload.swap(false, Ordering::Relaxed) {
+        if take(&self.reload) {
             self.log.reopen();
             match self.host(now).reload() {
                 Ok(text) => {
@@ -174,7 +174,7 @@ impl ManagedSm {
                 }
             }
         }
-        if self.dump.swap(false, Ordering::Relaxed) {
+        if take(&self.dump) {
             self.log.reopen();
             stderr::info(self.host(now).dump());
         }
@@ -236,6 +236,11 @@ impl ManagedSm {
         let sm = &self.sm;
         self.dump_retry.run(now, || write_tables(sm, directory));
     }
+}
+
+/// Clears a flag, and returns whether it was set. It is read first, because each datagram asks and a write is dear.
+fn take(flag: &AtomicBool) -> bool {
+    flag.load(Ordering::Relaxed) && flag.swap(false, Ordering::Relaxed)
 }
 
 /// Writes the tables to a directory, if there is one and there are routes.

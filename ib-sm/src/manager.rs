@@ -373,6 +373,11 @@ impl SubnetManager {
 
     /// Fills the window with as many requests as may be in flight, and a few more to choose from.
     fn fill_window(&mut self) {
+        let is_reading = matches!(self.mode, Mode::Observing(_) | Mode::Applying(_));
+        if !is_reading && self.urgent.is_empty() {
+            // As between two answers of the administrator.
+            return;
+        }
         let limit = self.window.limit().max(self.config.max_wire_smps2.into());
         let enough = usize::try_from(limit.saturating_mul(2)).unwrap_or(usize::MAX);
         self.follow_broken_routes();

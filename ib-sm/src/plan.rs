@@ -249,26 +249,33 @@ impl Plan {
 
     /// The LIDs that the routes in force reach; before the first routes, the LIDs that were assigned.
     pub(crate) fn lids(&self) -> &LidMap {
+        self.reached().lids()
+    }
+
+    /// The GUID of the port that owns a LID, and the place that the port had when the LIDs were assigned: it is there
+    /// unless the subnet has changed since.
+    pub(crate) fn owner_of(&self, lid: Lid) -> Option<(Guid, Option<PortId>)> {
+        let topology = self.reached();
+        let owner = topology.lids().owner(lid)?;
+        Some((owner.guid, topology.index.port_id(owner.end)))
+    }
+
+    /// The topology of the routes in force; before the first routes, the latest.
+    fn reached(&self) -> &Topology {
         match &self.installed {
-            Some(installed) => installed.topology.lids(),
-            None => self.topology.lids(),
+            Some(installed) => &installed.topology,
+            None => &self.topology,
         }
     }
 
     /// The part of [`lids`](Self::lids) that belongs to ports that this manager configures.
     pub(crate) fn own_lids(&self) -> &LidMap {
-        match &self.installed {
-            Some(installed) => installed.topology.own_lids(),
-            None => self.topology.own_lids(),
-        }
+        self.reached().own_lids()
     }
 
     /// The fabric of the routes in force; before the first routes, the discovered fabric.
     pub(crate) fn fabric(&self) -> &Fabric {
-        match &self.installed {
-            Some(installed) => installed.topology.fabric(),
-            None => self.topology.fabric(),
-        }
+        self.reached().fabric()
     }
 
     /// A switch by its number in the routes in force.

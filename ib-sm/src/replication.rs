@@ -12,6 +12,11 @@
 //! the sender is its master, the SM_Key and the checksum are right and the update begins at the state that it
 //! holds. Otherwise it keeps its state, and its next answer makes the master send the whole state. Changes are
 //! collected for [`DELAY`], and the memory of both sides is bounded.
+//!
+//! A manager that takes over begins with every registration of the last state that it has acknowledged; after a handover
+//! whose update has arrived these are all of them. What the master answered later, 100 ms and a round trip ago at most, is
+//! missing until its host has registered again, which a takeover asks of every host. `tests/takeovers.rs` explores this
+//! together with the election.
 
 mod entry;
 pub(crate) mod message;
@@ -167,6 +172,11 @@ impl Replication {
             });
             peer.address = address;
         }
+    }
+
+    /// Whether any standby takes replicas.
+    pub(crate) fn has_peers(&self) -> bool {
+        !self.peers.is_empty()
     }
 
     /// Notes the version of the master's registrations: if it is a new one, the state is due for an update.

@@ -103,10 +103,15 @@ impl FabricIndex {
     /// The port at the other end of the cable that the fabric has at this port.
     #[must_use]
     pub fn peer(&self, here: PortId) -> Option<PortId> {
-        let peer = self.fabric.port(self.port(here)?)?.peer?;
+        self.port_id(self.fabric.port(self.port(here)?)?.peer?)
+    }
+
+    /// The port of the subnet that a port of the fabric stands for.
+    #[must_use]
+    pub fn port_id(&self, port: PortRef) -> Option<PortId> {
         Some(PortId {
-            node: *self.ids.get(peer.node.at())?,
-            port: peer.port,
+            node: *self.ids.get(port.node.at())?,
+            port: port.port,
         })
     }
 

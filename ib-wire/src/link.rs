@@ -111,9 +111,9 @@ impl Rate {
     /// Place in [`ORDER`](Self::ORDER), from 1; `None` for a code without a meaning.
     #[must_use]
     pub fn rank(self) -> Option<u8> {
-        (1u8..)
-            .zip(Self::ORDER)
-            .find_map(|(rank, rate)| (rate == self).then_some(rank))
+        const RANKS: [u8; 32] = ranks();
+        let rank = *RANKS.get(usize::from(self.0))?;
+        (rank > 0).then_some(rank)
     }
 
     /// Compares two rates by usable speed; `None` where a code has no meaning.
@@ -121,6 +121,22 @@ impl Rate {
     pub fn cmp_rate(self, other: Self) -> Option<Ordering> {
         Some(self.rank()?.cmp(&other.rank()?))
     }
+}
+
+/// The ranks by code; 0 for a code without a meaning.
+#[allow(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "evaluated while compiling, where an index out of range is an error"
+)]
+const fn ranks() -> [u8; 32] {
+    let mut ranks = [0; 32];
+    let mut rank = 0;
+    while rank < Rate::ORDER.len() {
+        ranks[Rate::ORDER[rank].0 as usize] = rank as u8 + 1;
+        rank += 1;
+    }
+    ranks
 }
 
 #[cfg(test)]

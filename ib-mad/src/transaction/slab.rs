@@ -287,6 +287,7 @@ impl<C> Slab<C> {
         }
     }
 
+    #[inline]
     pub(super) fn pop(&mut self, list: &mut Fifo) -> Option<Index> {
         let first = list.first;
         self.entries.get(first.at())?;

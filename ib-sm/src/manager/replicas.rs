@@ -42,9 +42,10 @@ impl SubnetManager {
         self.replication.set_peers(now, &found);
     }
 
-    /// Notes that registrations may have changed.
+    /// Notes that registrations may have changed. It is called for each answer, so a manager that is alone does nothing.
     pub(super) fn note_registrations(&mut self, now: Instant) {
-        if self.state() == SmState::MASTER && self.history.served {
+        let is_alone = self.others.is_empty() && !self.replication.has_peers();
+        if !is_alone && self.state() == SmState::MASTER && self.history.served {
             self.find_standbys(now);
             self.replication.note_version(now, self.sa.version());
         }

@@ -84,6 +84,9 @@ impl LaneTables {
 
     /// The next tables to read.
     pub(crate) fn take_part(&mut self) -> Vec<Block> {
+        if self.unread.is_empty() && self.reading.is_empty() {
+            return Vec::new();
+        }
         // A sweep cut off the reading of the last part.
         self.unread.extend(core::mem::take(&mut self.reading));
         while self.reading.len() < PART {

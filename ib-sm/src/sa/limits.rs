@@ -1,6 +1,6 @@
 //! MTU and rate of a path: those of its weakest link (IBA vol. 1, 14.2.5.6).
 
-use ib_smp::PortInfo;
+use ib_subnet::SubnetPort;
 use ib_wire::{Mtu, Rate};
 
 /// The MTU and rate of the weakest link so far.
@@ -20,16 +20,18 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Takes a port on the path into account.
-    pub(super) fn pass(&mut self, port: &PortInfo) {
-        let mtu = port.mtu_cap().min(port.neighbor_mtu());
-        if mtu != Mtu(0) {
-            self.mtu = self.mtu.min(mtu);
+    /// Takes a port on the path into account. `None` if its PortInfo is unknown.
+    pub(super) fn pass(&mut self, port: &SubnetPort) -> Option<()> {
+        port.info()?;
+        if port.mtu() != Mtu(0) {
+            self.mtu = self.mtu.min(port.mtu());
         }
-        if let Some(rate) = port.rate()
+        // Most links of a path have one rate.
+        if let Some(rate) = port.rate().filter(|rate| *rate != self.rate)
             && rate.cmp_rate(self.rate).is_some_and(|order| order.is_lt())
         {
             self.rate = rate;
         }
+        Some(())
     }
 }

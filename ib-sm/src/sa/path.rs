@@ -74,9 +74,10 @@ pub(super) fn paths(
         .then(|| template.dlid());
     let is_open = sgid.is_none() && slid.is_none();
     let sources = match part.filter(|_| is_open) {
-        Some(nodes) => all_ends(view, QueryScope::Listed(nodes)),
-        None => ends(view, sgid, slid),
+        Some(nodes) => Ends::All(all_ends(view, QueryScope::Listed(nodes))),
+        None => Ends::of(view, sgid, slid),
     };
+    let sources = sources.as_slice();
     if sgid.is_some() && sources.is_empty() {
         return Err(SaStatus::REQ_INVALID_GID);
     }
@@ -112,12 +113,13 @@ pub(super) fn paths(
         return Ok(paths.take(MAX_PATHS).collect());
     }
     let destinations = match dgid.filter(|&gid| is_elsewhere(view, gid)) {
-        Some(gid) => router_to(view, gid, dlid).into_iter().collect(),
+        Some(gid) => Ends::Named(router_to(view, gid, dlid)),
         None => match part.filter(|_| !is_open && dgid.is_none() && dlid.is_none()) {
-            Some(nodes) => all_ends(view, QueryScope::Listed(nodes)),
-            None => ends(view, dgid, dlid),
+            Some(nodes) => Ends::All(all_ends(view, QueryScope::Listed(nodes))),
+            None => Ends::of(view, dgid, dlid),
         },
     };
+    let destinations = destinations.as_slice();
     if dgid.is_some() && destinations.is_empty() {
         return Err(SaStatus::REQ_INVALID_GID);
     }
@@ -175,38 +177,52 @@ pub(super) fn between(
     template: &PathRecord,
     given: PathComponents,
 ) -> Vec<PathRecord> {
-    let accessible = |gid| {
-        let ends = ends(view, Some(gid), None).into_iter();
-        ends.filter(|end| view.may_access(end.at))
-            .collect::<Vec<_>>()
+    let accessible =
+        |gid| end_of(view, Some(gid), None).filter(|end: &End<'_>| view.may_access(end.at));
+    let (Some(source), Some(destination)) = (accessible(sgid), accessible(dgid)) else {
+        return Vec::new();
     };
-    let mut found = Vec::new();
-    for &source in &accessible(sgid) {
-        for &destination in &accessible(dgid) {
-            found.extend(
-                lid_pairs(source.lids, None, destination.lids, None).filter_map(|(slid, dlid)| {
-                    let path = path(view, source, destination, slid, dlid);
-                    asked_for(view, source, Some(destination), path?, template, given)
-                }),
-            );
-        }
-    }
-    found
+    let pairs = lid_pairs(source.lids, None, destination.lids, None);
+    let paths = pairs.filter_map(|(slid, dlid)| {
+        let path = path(view, source, destination, slid, dlid);
+        asked_for(view, source, Some(destination), path?, template, given)
+    });
+    paths.collect()
 }
 
-/// End ports by GID and LID, if these are given. Every port also answers to the default prefix.
-pub(super) fn ends(view: View<'_>, gid: Option<Gid>, lid: Option<Lid>) -> Vec<End<'_>> {
-    let named = |end: &End<'_>| gid.is_none_or(|gid| view.port_of(gid) == Some(end.at));
-    let owns = |end: &End<'_>| lid.is_none_or(|lid| end.lids.contains(lid));
-    let one = match (gid, lid) {
-        (Some(gid), _) => view.port_of(gid),
-        (None, Some(lid)) => view.port_with(lid),
-        (None, None) => return all_ends(view, QueryScope::All),
+/// The end ports that a query names. One is kept without memory of its own, because most queries name both ends.
+enum Ends<'a> {
+    /// The end port with the GID or LID of the query, if there is one.
+    Named(Option<End<'a>>),
+    /// Those of many nodes.
+    All(Vec<End<'a>>),
+}
+
+impl<'a> Ends<'a> {
+    /// The end port with this GID and LID, or all of them if neither is given.
+    fn of(view: View<'a>, gid: Option<Gid>, lid: Option<Lid>) -> Self {
+        match (gid, lid) {
+            (None, None) => Self::All(all_ends(view, QueryScope::All)),
+            _ => Self::Named(end_of(view, gid, lid)),
+        }
+    }
+
+    fn as_slice(&self) -> &[End<'a>] {
+        match self {
+            Self::Named(end) => end.as_slice(),
+            Self::All(ends) => ends,
+        }
+    }
+}
+
+/// The end port with a GID and a LID, of which at least one is given. Every port also answers to the default prefix.
+pub(super) fn end_of(view: View<'_>, gid: Option<Gid>, lid: Option<Lid>) -> Option<End<'_>> {
+    let at = match gid {
+        Some(gid) => view.port_of(gid)?,
+        None => view.port_with(lid?)?,
     };
-    let one = one.and_then(|at| end_at(view, at, gid));
-    one.filter(|end| named(end) && owns(end))
-        .into_iter()
-        .collect()
+    let end = end_at(view, at, gid)?;
+    lid.is_none_or(|lid| end.lids.contains(lid)).then_some(end)
 }
 
 /// The end ports of these nodes.
@@ -247,11 +263,11 @@ fn router_to(view: View<'_>, gid: Gid, dlid: Option<Lid>) -> Option<End<'_>> {
         .prefix_routes
         .to(gid.prefix())
         .filter_map(|route| {
-            let all = match route.guid {
-                Some(guid) => ends(view, Some(Gid::new(view.config.subnet_prefix, guid)), dlid),
-                None => ends(view, None, dlid),
-            };
-            all.into_iter().find(is_router)
+            let named = route
+                .guid
+                .map(|guid| Gid::new(view.config.subnet_prefix, guid));
+            let ends = Ends::of(view, named, dlid);
+            ends.as_slice().iter().copied().find(is_router)
         });
     let router = named.next()?;
     Some(End { gid, ..router })
@@ -338,13 +354,13 @@ fn path(
         };
         for port in [hop.entry, hop.exit] {
             if port.0 != 0 {
-                limits.pass(node.port(port)?.info()?);
+                limits.pass(node.port(port)?)?;
             }
         }
         Some(())
     })?;
     if same {
-        limits.pass(source.port.info().as_ref()?);
+        limits.pass(source.port)?;
     }
     let mut record = record(view, (slid, dlid), limits)?;
     record

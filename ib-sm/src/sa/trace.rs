@@ -24,7 +24,7 @@ pub(super) fn trace(
         [] => return Ok(Vec::new()),
         _ => return Err(SaStatus::TOO_MANY_RECORDS),
     };
-    let ends = |lid| path::ends(view, None, Some(lid)).into_iter().next();
+    let ends = |lid| path::end_of(view, None, Some(lid));
     let (Some(source), Some(destination)) = (ends(first.slid()), ends(first.dlid())) else {
         return Ok(Vec::new());
     };

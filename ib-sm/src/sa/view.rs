@@ -48,10 +48,18 @@ impl<'a> View<'a> {
 
     /// The port that owns a LID.
     pub(crate) fn port_with(self, lid: Lid) -> Option<PortId> {
-        let owner = self.plan.lids().owner(lid)?;
-        let port = self.subnet.find_port(owner.guid)?;
-        let owns = self.subnet.port(port)?.lids()?.contains(lid);
-        owns.then_some(port)
+        let (guid, place) = self.plan.owner_of(lid)?;
+        // Nearly always the port is where it was, which costs less than a search for its GUID.
+        let is_there = |at: PortId| {
+            let port = self.subnet.port(at)?;
+            (port.guid() == guid).then_some((at, port))
+        };
+        let found = || {
+            let at = self.subnet.find_port(guid)?;
+            Some((at, self.subnet.port(at)?))
+        };
+        let (at, port) = place.and_then(is_there).or_else(found)?;
+        port.lids()?.contains(lid).then_some(at)
     }
 
     /// The port that answers to a GID. Every port also answers to the default prefix and to its alias GUIDs.

@@ -1,7 +1,7 @@
 //! One port of a node, as far as it is known.
 
 use ib_smp::{MlnxExtPortInfo, PortInfo, PortState, SlToVlMappingTable, VendorLinkSpeeds};
-use ib_wire::{Guid, PKey, addr::LidRange};
+use ib_wire::{Guid, Mtu, PKey, Rate, addr::LidRange};
 
 use crate::{KnownTable, PortId, route::Reach};
 
@@ -9,6 +9,9 @@ use crate::{KnownTable, PortId, route::Reach};
 #[derive(Clone, Debug, Default)]
 pub struct SubnetPort {
     info: Option<PortInfo>,
+    /// The MTU and the rate that `info` says, because each path through the port needs them.
+    mtu: Mtu,
+    rate: Option<Rate>,
     guid: Guid,
     peer: Option<PortId>,
     /// The route to the port of a CA or router.
@@ -36,6 +39,18 @@ impl SubnetPort {
     #[must_use]
     pub const fn info(&self) -> Option<&PortInfo> {
         self.info.as_ref()
+    }
+
+    /// The MTU of packets through the port: the smaller of MTUCap and NeighborMTU; the code 0 if either is not set.
+    #[must_use]
+    pub const fn mtu(&self) -> Mtu {
+        self.mtu
+    }
+
+    /// The rate of the link by PortInfo's active width and speed; `None` without PortInfo, or where a code has no meaning.
+    #[must_use]
+    pub const fn rate(&self) -> Option<Rate> {
+        self.rate
     }
 
     /// The port's GUID; zero for the external ports of a switch.
@@ -126,10 +141,23 @@ impl SubnetPort {
     /// otherwise the first that both ports have. The membership bit is that of this port.
     #[must_use]
     pub fn shared_p_key(&self, other: &Self, wanted: Option<PKey>) -> Option<PKey> {
+        // Mostly the first keys of both tables match, and the first key of this port is the answer then.
+        if let (None, Some(own), Some(theirs)) = (wanted, self.first_p_key(), other.first_p_key())
+            && theirs.matches(own)
+        {
+            return Some(own);
+        }
         self.p_keys().find(|own| {
             wanted.is_none_or(|wanted| wanted.base() == own.base())
                 && other.p_keys().any(|key| key.matches(*own))
         })
+    }
+
+    /// The key at index 0 of the table; `None` if there is none, or if the table was never read.
+    fn first_p_key(&self) -> Option<PKey> {
+        let key = self.p_key_table.block(0)?.first_chunk()?;
+        let key = PKey(u16::from_be_bytes(*key));
+        (key.base() != 0).then_some(key)
     }
 
     /// Logical state as it was last seen; Down if PortInfo is unknown.
@@ -153,6 +181,8 @@ impl SubnetPort {
     /// Records PortInfo as the device has it.
     pub(crate) fn set_info(&mut self, mut info: PortInfo) {
         info.set_client_reregister(false);
+        self.mtu = info.mtu_cap().min(info.neighbor_mtu());
+        self.rate = info.rate();
         self.info = Some(info);
     }
 

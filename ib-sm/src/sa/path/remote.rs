@@ -83,20 +83,20 @@ fn limits_to_boundary(
     let mut limits = Limits::default();
     let mut at = source.at;
     if !view.subnet.node(at.node)?.is_switch() {
-        limits.pass(source.port.info()?);
+        limits.pass(source.port)?;
         at = view.peer(source.at)?;
     }
     for _ in 0..=MAX_HOPS {
         let node = view.subnet.node(at.node)?;
         if at.port.0 != 0 {
-            limits.pass(node.port(at.port)?.info()?);
+            limits.pass(node.port(at.port)?)?;
         }
         let exit = PortId {
             port: routes.port(view.plan.switch(at.node)?, dlid),
             ..at
         };
         let port = view.subnet.port(exit).filter(|_| exit.port.0 != 0)?;
-        limits.pass(port.info()?);
+        limits.pass(port)?;
         if role.ends_at(node.info().node_guid(), exit.port) {
             return Some(limits);
         }
