@@ -1,7 +1,7 @@
 //! `querylid` and `dump_portguid`: which port has a LID, and which ports a node's description names.
 
 use ib_sm::{PortAt, SubnetManager};
-use ib_wire::{Guid, Lid};
+use ib_wire::{Guid, Lid, PortNum};
 use regex_lite::Regex;
 use serde_json::{Value, json};
 
@@ -73,11 +73,10 @@ pub(super) fn owner(sm: &SubnetManager, lid: Lid) -> Reply {
     );
     let mut states = Vec::new();
     let observed = sm.subnet().find(node.guid);
-    for (id, _, port) in sm
-        .subnet()
-        .ports()
-        .filter(|(id, ..)| Some(id.node) == observed)
-    {
+    // Only a switch has a port 0.
+    for (id, _, port) in sm.subnet().ports().filter(|(id, node, _)| {
+        Some(id.node) == observed && (node.is_switch() || id.port != PortNum::MANAGEMENT)
+    }) {
         // What OpenSM calls the health of a port.
         let (state, health) = (
             port.state(),
