@@ -1,7 +1,7 @@
 //! The source from which diagnostics read a subnet: a live device, or a snapshot file.
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     collections::BTreeSet,
     fs, io,
     io::Read as _,
@@ -69,6 +69,8 @@ pub struct Live {
     port: RefCell<DevicePort>,
     clock: MonotonicClock,
     config: CollectorConfig,
+    /// Number of engines that have been driven over the device.
+    engines: Cell<u32>,
 }
 
 impl SourceArgs {
@@ -128,6 +130,7 @@ impl SourceArgs {
             port: RefCell::new(port),
             clock,
             config,
+            engines: Cell::new(0),
         })
     }
 }
@@ -227,7 +230,7 @@ impl Live {
     ) -> Result<Snapshot, CliError> {
         let mut config = CollectorConfig {
             contents,
-            ..self.config.clone()
+            ..self.next_config()
         };
         adjust(&mut config);
         let snapshot = self.finish(Collector::new(config))?;
@@ -248,9 +251,22 @@ impl Live {
     ) -> Result<Snapshot, CliError> {
         let config = CollectorConfig {
             counters: scope,
-            ..self.config.clone()
+            ..self.next_config()
         };
         self.finish(Collector::of_counters(config, snapshot, ports))
+    }
+
+    /// The configuration of the next engine. Its transaction IDs are others than those of the engines before: a late answer
+    /// to one of them must not match.
+    fn next_config(&self) -> CollectorConfig {
+        const REQUESTS_OF_ONE_ENGINE: u32 = 1 << 22;
+        let engines = self.engines.get();
+        self.engines.set(engines.wrapping_add(1));
+        let mut config = self.config.clone();
+        let first = config.window.first_transaction_id;
+        let before = engines.wrapping_mul(REQUESTS_OF_ONE_ENGINE);
+        config.window.first_transaction_id = first.with_low(first.low().wrapping_add(before));
+        config
     }
 
     /// Drives a collector to its end.
@@ -280,7 +296,7 @@ impl Live {
 
     /// Sends requests, many at a time, and collects what comes back in their order.
     pub fn send(&self, requests: Vec<Mad>) -> Result<Vec<BatchOutcome>, CliError> {
-        let mut batch = Batch::new(self.config.window, requests);
+        let mut batch = Batch::new(self.next_config().window, requests);
         self.run(&mut batch, |()| ControlFlow::Break(()))?;
         Ok(batch.finish())
     }
@@ -288,7 +304,7 @@ impl Live {
     /// Sends one request and reads its response, of however many datagrams.
     pub fn ask<R: Request>(&self, request: R) -> Result<Result<R::Output, R::Error>, CliError> {
         let mut client = Client::new(ClientConfig {
-            window: self.config.window,
+            window: self.next_config().window,
             ..ClientConfig::default()
         });
         let mut port = self.port.borrow_mut();

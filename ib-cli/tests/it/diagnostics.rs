@@ -1,6 +1,7 @@
 //! The diagnostics on a fabric in the simulator, live and from a snapshot.
 
 use std::{
+    collections::BTreeSet,
     io::Write as _,
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, Output, Stdio},
@@ -517,27 +518,30 @@ fn perf_and_the_second_sample_of_health_read_only_what_they_show() {
     let name = format!("diag-{}-observed", std::process::id());
     let options = ServerOptions::new(Listen::Unix(name.clone()));
     let mut server = Server::bind(&topology, &options).unwrap();
-    let seen = Arc::new(Mutex::new((0, 0)));
+    let seen = Arc::new(Mutex::new((BTreeSet::new(), BTreeSet::new())));
     let counted = Arc::clone(&seen);
     server.observe(move |mad| {
         let (smps, gmps) = &mut *counted.lock().unwrap();
+        // A request that is repeated, because this machine was busy, counts once.
+        let id = mad.header().transaction_id().low();
         match mad.header().mgmt_class() {
-            MgmtClass::SUBN_DIRECTED | MgmtClass::SUBN_LID => *smps += 1,
-            _ => *gmps += 1,
-        }
+            MgmtClass::SUBN_DIRECTED | MgmtClass::SUBN_LID => smps.insert(id),
+            _ => gmps.insert(id),
+        };
     });
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = Arc::clone(&stop);
     let thread = thread::spawn(move || server.run(None, &mut std::io::sink(), &stopped));
     let device = format!("sim:{name}");
-    // The numbers of datagrams of subnet management and of other classes that a command sends.
+    // The numbers of requests of subnet management and of other classes that a command sends.
     let sent = |arguments: &[&str]| {
-        *seen.lock().unwrap() = (0, 0);
+        *seen.lock().unwrap() = (BTreeSet::new(), BTreeSet::new());
         let mut all = arguments.to_vec();
         all.extend(["--device", &device]);
         let output = common::ib(&all, "");
         assert!(output.status.success(), "{output:?}");
-        *seen.lock().unwrap()
+        let (smps, gmps) = &*seen.lock().unwrap();
+        (smps.len(), gmps.len())
     };
     sent(&["sm", "--once"]);
     let (walk, none) = sent(&["links"]);
@@ -843,6 +847,25 @@ fn a_host_that_is_silent_is_said_where_it_is_missed() {
 }
 
 #[test]
+fn ports_of_a_switch_have_no_guids_and_managers_of_their_own() {
+    let fabric = Fabric::start("gen-karyn-4-2");
+    let switches = fabric.json(0, &["nodes", "--switches"]);
+    let switch = &switches["nodes"][0];
+    let name = switch["name"].as_str().unwrap();
+    let own = fabric.json(0, &["ports", "--node", name]);
+    let ports = own["ports"].as_array().unwrap();
+    assert!(ports.len() > 1, "{own}");
+    for port in ports {
+        let is_end_port = port["port"] == 0;
+        assert_eq!(port["sm_lid"].is_number(), is_end_port, "{port}");
+        assert_eq!(port["port_guid"].is_string(), is_end_port, "{port}");
+        assert_eq!(port["gid"].is_string(), is_end_port, "{port}");
+        assert_eq!(port["lid"], switch["lid"]);
+    }
+    assert_eq!(ports[0]["port_guid"], switch["node_guid"]);
+}
+
+#[test]
 fn a_query_names_nodes_as_people_do() {
     let fabric = Fabric::start("gen-karyn-4-2");
     let nodes = fabric.json(0, &["nodes", "--cas"]);
@@ -858,6 +881,10 @@ fn a_query_names_nodes_as_people_do() {
         counters.to_string().contains("port_xmit_data"),
         "{counters}"
     );
+    let misplaced = fabric.run(&["query", "nodeinfo", "host00007"]);
+    assert_eq!(misplaced.status.code(), Some(2));
+    let text = String::from_utf8_lossy(&misplaced.stderr).into_owned();
+    assert!(text.contains("--to \"host00007\" names a node"), "{text}");
     let unknown = fabric.run(&["query", "nodedesc", "--to", "nobody"]);
     assert_eq!(unknown.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&unknown.stderr).contains("names no node"));
