@@ -93,18 +93,27 @@ fn document(snapshot: &Snapshot, at: PortRef) -> Value {
     let port = snapshot.port(at);
     let info = port.and_then(|port| port.info);
     let link = LinkState::of(snapshot, at);
-    let guid = port.map(|port| port.guid).unwrap_or_default();
+    // An external port of a switch has no GUID, and its PortInfo holds nothing of a manager.
+    let is_end_port = node.is_some_and(|node| node.managing_port(at.port) == at.port);
+    let of_end_port = info.filter(|_| is_end_port);
+    let guid = port.map(|port| port.guid).filter(|guid| guid.0 != 0);
     let prefix = info.map_or(GidPrefix(0), |info| info.gid_prefix());
     let members = [
-        ("port_guid", json!(guid.to_string())),
-        ("gid", shown(info.map(|_| Gid::new(prefix, guid)))),
+        ("port_guid", shown(guid)),
+        ("gid", shown(guid.map(|guid| Gid::new(prefix, guid)))),
         ("state", link.state),
         ("physical_state", link.physical_state),
         ("width", link.width),
         ("speed", link.speed),
-        ("lmc", json!(info.map(|info| info.lmc().bits()))),
-        ("sm_lid", json!(info.map(|info| info.master_sm_lid().0))),
-        ("sm_sl", json!(info.map(|info| info.master_sm_sl().bits()))),
+        ("lmc", json!(of_end_port.map(|info| info.lmc().bits()))),
+        (
+            "sm_lid",
+            json!(of_end_port.map(|info| info.master_sm_lid().0)),
+        ),
+        (
+            "sm_sl",
+            json!(of_end_port.map(|info| info.master_sm_sl().bits())),
+        ),
         ("mtu", link.mtu),
         (
             "capability_mask",

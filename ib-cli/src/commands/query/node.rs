@@ -164,7 +164,11 @@ fn modifier(rest: &[String]) -> Result<Option<u32>, CliError> {
     match rest {
         [] => Ok(None),
         [modifier] => {
-            let value = number(modifier).map_err(CliError::input)?;
+            let value = number(modifier).map_err(|error| {
+                CliError::input(format!(
+                    "the modifier: {error}; --to {modifier:?} names a node"
+                ))
+            })?;
             let value = u32::try_from(value);
             let value = value.map_err(|_| {
                 CliError::input(format!("the modifier {modifier}: expected 32 bits at most"))
