@@ -92,6 +92,16 @@ impl Running {
         }
     }
 
+    /// The name of the simulator's sockets.
+    pub(crate) fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// The device by which a client attaches to the simulator.
+    pub(crate) fn device(&self) -> String {
+        format!("sim:{}", self.server)
+    }
+
     fn socket(&self) -> PathBuf {
         self.folder.join("socket")
     }

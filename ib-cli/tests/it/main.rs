@@ -10,5 +10,6 @@ mod files;
 mod golden;
 mod input;
 mod mishaps;
+mod redirection;
 mod reports;
 mod shell;
