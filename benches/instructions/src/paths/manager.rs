@@ -97,6 +97,11 @@ fn manager(fabric: &Fabric) -> Result<SubnetManager, Error> {
         _ => ControlFlow::Continue(()),
     })?;
     ensure(up.is_some(), "the subnet did not come up")?;
+    // Once the subnet is up, the manager shares the tables of switches with the routes, a few at each call.
+    let now = sim.now();
+    while sm.poll_timeout().is_some_and(|due| due <= now) {
+        sm.handle_timeout(now);
+    }
     Ok(sm)
 }
 
