@@ -1,4 +1,4 @@
-//! What `compare` and the measurements with criterion share.
+//! Fixtures of `compare` and of the measurements with criterion.
 
 /// The VCRC in the notation of CRC catalogues.
 pub const VCRC: crc::Algorithm<u16> = crc::Algorithm {

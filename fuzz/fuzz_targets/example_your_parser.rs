@@ -1,5 +1,5 @@
-//! How to fuzz a parser of your own: the fuzzer steers the fields of a packet that is valid, or has one known
-//! fault. Put your parser where `Packet` stands.
+//! An example for fuzzing a parser of your own: the fuzzer steers the fields of a packet that is valid, or has one
+//! known fault. Put your parser where `Packet` stands.
 #![no_main]
 
 use arbitrary::{Arbitrary, Unstructured};

@@ -238,7 +238,8 @@ impl ManagedSm {
     }
 }
 
-/// Clears a flag, and returns whether it was set. It is read first, because each datagram asks and a write is dear.
+/// Clears a flag, and returns whether it was set. It is read first, because it is asked for each datagram, and a write
+/// takes longer.
 fn take(flag: &AtomicBool) -> bool {
     flag.load(Ordering::Relaxed) && flag.swap(false, Ordering::Relaxed)
 }

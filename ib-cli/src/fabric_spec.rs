@@ -1,4 +1,4 @@
-//! Where a fabric comes from: a file, standard input or a generator; and the faults that are made in it
+//! The source of a fabric: a file, standard input or a generator; and the faults that are made in it
 //! first.
 
 use std::path::Path;
@@ -153,7 +153,7 @@ fn kind(spec: &str) -> &str {
     spec.split(':').next().unwrap_or_default()
 }
 
-/// Whether the text names a generator: `thesis`, `mcsm`, or a word and a colon, unless a file has that name.
+/// Returns true if the text names a generator: `thesis`, `mcsm`, or a word and a colon, unless a file has that name.
 fn is_generator(spec: &str) -> bool {
     let word = spec.split_once(':').map(|(word, _)| word);
     let is_word = |word: &str| {

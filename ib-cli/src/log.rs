@@ -139,7 +139,7 @@ impl Log {
         }))))
     }
 
-    /// Whether lines go to standard error, beside those for a person.
+    /// Returns true if lines go to standard error, beside those for a person.
     pub fn is_on_stderr(&self) -> bool {
         self.0.as_ref().is_some_and(|inner| inner.file.is_none())
     }

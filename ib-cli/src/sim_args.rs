@@ -1,4 +1,4 @@
-//! How a fabric is simulated: options that the commands with a simulator share.
+//! Options of a simulated fabric, which the commands with a simulator share.
 
 use std::time::Duration;
 

@@ -216,7 +216,7 @@ impl Source {
         }
     }
 
-    /// Whether the subnet can be read again, to see what changed.
+    /// Returns true if the subnet can be read again, to see what changed.
     pub fn is_live(&self) -> bool {
         matches!(self.from, From::Live(_))
     }

@@ -25,7 +25,7 @@ code_points! {
 }
 
 code_points! {
-    /// Whether an alternate path is taken (`APR.ap_status`).
+    /// Response to an alternate path (`APR.ap_status`).
     ///
     /// Source: IBA vol. 1, 12.8.2.
     pub struct AprStatus(u8) {
@@ -49,7 +49,7 @@ code_points! {
 }
 
 code_points! {
-    /// Whether a service was found (`SIDR_REP.status`).
+    /// True if a service was found (`SIDR_REP.status`).
     ///
     /// Source: IBA vol. 1, 12.11.2.
     pub struct SidrStatus(u8) {

@@ -216,7 +216,7 @@ wire_struct! {
         initiator_depth,         set_initiator_depth:         u8           = 200, 8;
         /// Delay of an acknowledgement by the sender's CA, as 4.096 us * 2^n.
         target_ack_delay,        set_target_ack_delay:        u8           = 208, 5;
-        /// Whether the alternate path is taken: 0 yes, 1 no alternate paths at all, 2 this one not.
+        /// Response to the alternate path: 0 accepted, 1 alternate paths are not supported, 2 this one is rejected.
         failover_accepted,       set_failover_accepted:       u8           = 213, 2;
         /// The sender's queue pair gives message credits.
         end_to_end_flow_control, set_end_to_end_flow_control: bool         = 215, 1;

@@ -75,7 +75,7 @@ wire_struct! {
         remote_communication_id,       set_remote_communication_id:       u32          = 32, 32;
         /// Bytes of `additional_information` that mean something.
         additional_information_length, set_additional_information_length: u8           = 64, 8;
-        /// Whether the alternate path is taken.
+        /// Response to the alternate path.
         ap_status,                     set_ap_status:                     AprStatus    = 72, 8;
         #[doc(hidden)]
         reserved1,                     set_reserved1:                     u16          = 80, 16;

@@ -35,7 +35,7 @@ wire_struct! {
     pub struct SidrRep("SIDR_REP", 232 bytes) {
         /// Ties the answer to the request.
         request_id,                    set_request_id:                    u32          = 0, 32;
-        /// Whether the service was found.
+        /// True if the service was found.
         status,                        set_status:                        SidrStatus   = 32, 8;
         /// Bytes of `additional_information` that mean something.
         additional_information_length, set_additional_information_length: u8           = 40, 8;

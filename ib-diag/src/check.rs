@@ -134,7 +134,7 @@ impl<'a> Checker<'a> {
         self.report.findings.push(finding);
     }
 
-    /// Whether traffic is known to use a service level.
+    /// Returns true if traffic is known to use a service level.
     fn has_traffic(&self, sl: u8) -> bool {
         let bits = self.levels.checked_shr(u32::from(sl));
         bits.is_some_and(|bits| bits & 1 == 1)

@@ -133,7 +133,7 @@ pub struct Collector {
     agents: Agents,
     /// The agents of the switches whose SLtoVL tables are read once the forwarding tables are known.
     lanes_later: BTreeMap<NodeIdx, AgentIdx>,
-    /// Whether NodeInfo is read from the devices that the walk could not place.
+    /// True if NodeInfo is read from the devices that the walk could not place.
     asks_unknown: bool,
     /// The ports whose counters are read; `None` reads those of all ports.
     counted_ports: Option<BTreeSet<PortRef>>,
@@ -236,7 +236,7 @@ impl Collector {
         collector
     }
 
-    /// Whether every request has been answered or given up.
+    /// Returns true if every request has been answered or given up.
     #[must_use]
     pub const fn is_done(&self) -> bool {
         matches!(self.phase, Phase::Done)
@@ -398,7 +398,7 @@ impl Collector {
         }
     }
 
-    /// Whether the counters of a port are read.
+    /// Returns true if the counters of a port are read.
     fn counts(&self, port: PortRef) -> bool {
         let ports = self.counted_ports.as_ref();
         ports.is_none_or(|ports| ports.contains(&port))
@@ -502,7 +502,7 @@ impl Collector {
         }
     }
 
-    /// Whether a request is one for an agent, or one for the counters of a port that are to be read.
+    /// Returns true if a request is one for an agent, or one for the counters of a port that are to be read.
     fn is_wanted(&self, get: &Get) -> bool {
         let is_of_port = matches!(get.what, What::PortCounters | What::PortCountersExtended);
         !is_of_port || self.counts(get.port)

@@ -75,7 +75,7 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// Whether the counter is at all ones, so that the true value is unknown.
+    /// Returns true if the counter is at all ones, so that the true value is unknown.
     #[must_use]
     pub fn is_saturated(self) -> bool {
         let ones = 64u32
@@ -84,8 +84,8 @@ impl Counter {
         ones == Some(self.value)
     }
 
-    /// Whether the counter has reached three quarters of its range, so that it should be cleared before it saturates. A
-    /// 64-bit counter never reaches that in practice.
+    /// Returns true if the counter has reached three quarters of its range, so that it should be cleared before it
+    /// saturates. A 64-bit counter never reaches that in practice.
     #[must_use]
     pub fn is_nearly_full(self) -> bool {
         let shift = 64u32.checked_sub(u32::from(self.bits));
@@ -126,20 +126,20 @@ impl CounterReadings {
         wide.chain(narrow_only())
     }
 
-    /// Whether a counter counts faults rather than traffic.
+    /// Returns true if a counter counts faults rather than traffic.
     #[must_use]
     pub fn counts_errors(name: &str) -> bool {
         !TRAFFIC.contains(&name)
     }
 
-    /// Whether an agent announces that its PortCountersExtended has the error counters too, and so every counter of
-    /// PortCounters.
+    /// Returns true if an agent announces that its PortCountersExtended has the error counters too, and so every
+    /// counter of PortCounters.
     #[must_use]
     pub fn extended_has_errors(info: &ClassPortInfo) -> bool {
         Abilities::of(Some(info)).wide_errors
     }
 
-    /// Whether no counter was read.
+    /// Returns true if no counter was read.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.classic.is_none() && self.extended.is_none() && self.extended_speeds.is_none()
@@ -215,7 +215,7 @@ impl CounterValues {
         self.0.iter().copied()
     }
 
-    /// Whether no counter was read.
+    /// Returns true if no counter was read.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()

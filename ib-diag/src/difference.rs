@@ -96,7 +96,7 @@ pub struct FabricDifference {
 }
 
 impl FabricDifference {
-    /// Whether there are no differences.
+    /// Returns true if there are no differences.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

@@ -46,20 +46,20 @@ pub struct LinkView {
 }
 
 impl LinkView {
-    /// Whether the link runs narrower than both ends support.
+    /// Returns true if the link runs narrower than both ends support.
     #[must_use]
     pub fn is_narrow(&self) -> bool {
         self.width.is_some() && self.width < self.best_width
     }
 
-    /// Whether the link runs slower than both ends support.
+    /// Returns true if the link runs slower than both ends support.
     #[must_use]
     pub fn is_slow(&self) -> bool {
         // FDR10 is a vendor-specific speed that no mask of supported speeds shows; it counts as QDR.
         self.speed.is_some() && self.speed < self.best_speed
     }
 
-    /// Whether no link is up at the port.
+    /// Returns true if no link is up at the port.
     #[must_use]
     pub fn is_down(&self) -> bool {
         let is_up = |end: &LinkEnd| end.physical_state == Some(PortPhysicalState::LINK_UP);

@@ -8,8 +8,8 @@ use crate::{Snapshot, SnapshotPort};
 const LINK_DOWNED: &str = "link_downed_counter";
 
 impl Snapshot {
-    /// Whether counters that were read later show that nodes or cables may have changed: a port whose counters were
-    /// readable no longer answers, or a link has been down.
+    /// Returns true if counters that were read later show that nodes or cables may have changed: a port whose counters
+    /// were readable no longer answers, or a link has been down.
     ///
     /// `later` is what [`Collector::of_counters`](crate::Collector::of_counters) has read of this snapshot, so both have
     /// the same ports. A link that comes up at a port that had none shows in no counter.

@@ -147,7 +147,7 @@ impl PerfManagerEvent {
         }
     }
 
-    /// Whether the event reports a fault in the subnet; other events describe ordinary work.
+    /// Returns true if the event reports a fault in the subnet; other events describe ordinary work.
     #[must_use]
     pub const fn is_warning(&self) -> bool {
         !matches!(self, Self::SweepDue | Self::SweepDone { .. })
@@ -268,7 +268,7 @@ impl PerfManager {
         self.next = self.next.min(now);
     }
 
-    /// Whether a sweep is due, so that the host may call [`begin`](Self::begin).
+    /// Returns true if a sweep is due, so that the host may call [`begin`](Self::begin).
     #[must_use]
     pub const fn is_due(&self) -> bool {
         matches!(self.state, State::Due)
@@ -299,8 +299,8 @@ impl PerfManager {
         };
     }
 
-    /// Whether a datagram from the port may belong to this engine. Responses of performance management may; responses
-    /// of subnet management may while the subnet is walked, and may then also belong to the subnet manager.
+    /// Returns true if a datagram from the port may belong to this engine. Responses of performance management may;
+    /// responses of subnet management may while the subnet is walked, and may then also belong to the subnet manager.
     #[must_use]
     pub fn expects(&self, mad: &Mad) -> bool {
         let header = mad.header();
@@ -503,7 +503,7 @@ impl PerfManager {
     }
 }
 
-/// Whether a counter of the port has reached three quarters of its range.
+/// Returns true if a counter of the port has reached three quarters of its range.
 fn is_nearly_full(port: &SnapshotPort) -> bool {
     let values = port.counters.values(port.perf_class_port_info.as_ref());
     values.iter().any(|(_, counter)| counter.is_nearly_full())

@@ -181,7 +181,7 @@ impl Snapshot {
         })
     }
 
-    /// Whether the directed route to a port's node passes the port itself, or the port is the own port.
+    /// Returns true if the directed route to a port's node passes the port itself, or the port is the own port.
     fn is_on_route(&self, at: PortRef) -> bool {
         let Some(own) = self.own_port else {
             return false;
@@ -295,7 +295,7 @@ impl PortChange {
             .collect()
     }
 
-    /// Whether the port accepted the change. `before` is its state before the change, `now` its current state.
+    /// Returns true if the port accepted the change. `before` is its state before the change, `now` its current state.
     #[must_use]
     pub fn is_taken(&self, before: &PortInfo, now: &PortInfo) -> bool {
         let disabled = PortPhysicalState::DISABLED;

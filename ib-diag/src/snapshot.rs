@@ -121,7 +121,7 @@ pub struct SnapshotPort {
     pub guid: Guid,
     /// PortInfo of the port; `None` if it was not read.
     pub info: Option<PortInfo>,
-    /// Whether the link runs at FDR10, a vendor-specific speed that PortInfo shows as QDR.
+    /// True if the link runs at FDR10, a vendor-specific speed that PortInfo shows as QDR.
     pub is_fdr10: bool,
     /// The other end of the cable; `None` if it is unknown.
     pub peer: Option<PortRef>,
@@ -248,7 +248,7 @@ impl SnapshotNode {
         self.info.node_guid()
     }
 
-    /// Whether it is a switch.
+    /// Returns true if it is a switch.
     #[must_use]
     pub fn is_switch(&self) -> bool {
         is_switch(&self.info)
@@ -309,7 +309,8 @@ impl SnapshotNode {
         }
     }
 
-    /// Whether the extended speeds in PortInfo of the node's port are valid: the agent announces that it supports them.
+    /// Returns true if the extended speeds in PortInfo of the node's port are valid: the agent announces that it
+    /// supports them.
     #[must_use]
     pub fn has_extended_speeds(&self, port: PortNum) -> bool {
         let port = self.port(self.managing_port(port));
@@ -340,7 +341,7 @@ impl SnapshotPort {
         Some(self.info?.port_state())
     }
 
-    /// Whether the physical link is up.
+    /// Returns true if the physical link is up.
     #[must_use]
     pub fn is_link_up(&self) -> bool {
         self.info

@@ -37,7 +37,7 @@ pub(crate) fn collect(
     run(sim, at, Collector::new(config))
 }
 
-/// What a collector at a port reads, and the virtual time that it takes.
+/// The snapshot that a collector at a port reads, and the virtual time that it takes.
 pub(crate) fn run(sim: &SharedSim, at: PortRef, mut collector: Collector) -> (Snapshot, Duration) {
     let mut transport = sim.attach(at).unwrap();
     let began: Instant = sim.now();

@@ -205,7 +205,7 @@ impl Snapshot {
     }
 }
 
-/// Whether the LID belongs to the port by which a packet entered, or to port 0 of the switch.
+/// Returns true if the LID belongs to the port by which a packet entered, or to port 0 of the switch.
 fn owns(node: &SnapshotNode, input: PortNum, lid: Lid) -> bool {
     let port = node.port(node.managing_port(input));
     let range = port.and_then(|port| port.lids());

@@ -153,7 +153,7 @@ impl CreditLoop {
         self.op = FcpOp::NORMAL;
     }
 
-    /// Whether a packet of `bytes` may go on this lane; on VL15 it always may.
+    /// Returns true if a packet of `bytes` may go on this lane; on VL15 it always may.
     #[must_use]
     pub fn may_send(&self, vl: Vl, bytes: u32) -> bool {
         vl == Vl::MANAGEMENT || self.credit(vl) >= blocks(bytes)

@@ -48,7 +48,7 @@ pub trait Attribute: Sized {
         class.data_offset()
     }
 
-    /// Whether these values can be of this structure, where two structures share a number.
+    /// Returns true if these values can be of this structure, where two structures share a number.
     #[must_use]
     fn is_plausible(&self) -> bool {
         true

@@ -82,28 +82,28 @@ code_points! {
 }
 
 impl MgmtClass {
-    /// Whether datagrams of this class are SMPs: QP0, VL15, inside the subnet.
+    /// Returns true if datagrams of this class are SMPs: QP0, VL15, inside the subnet.
     #[inline]
     #[must_use]
     pub const fn is_smp(self) -> bool {
         matches!(self, Self::SUBN_LID | Self::SUBN_DIRECTED)
     }
 
-    /// Whether this is one of a vendor's classes without an OUI: 0x09..=0x0F.
+    /// Returns true if this is one of a vendor's classes without an OUI: 0x09..=0x0F.
     #[inline]
     #[must_use]
     pub const fn is_vendor_range_1(self) -> bool {
         matches!(self.0, 0x09..=0x0f)
     }
 
-    /// Whether this is one of a vendor's classes with an OUI: 0x30..=0x4F.
+    /// Returns true if this is one of a vendor's classes with an OUI: 0x30..=0x4F.
     #[inline]
     #[must_use]
     pub const fn is_vendor_range_2(self) -> bool {
         matches!(self.0, 0x30..=0x4f)
     }
 
-    /// Whether datagrams of this class have an RMPP header.
+    /// Returns true if datagrams of this class have an RMPP header.
     #[inline]
     #[must_use]
     pub const fn has_rmpp_header(self) -> bool {

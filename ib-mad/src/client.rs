@@ -329,7 +329,7 @@ impl<R: Request> Client<R> {
     }
 }
 
-/// Whether a message was left for a kernel to cut into segments, and no kernel saw it: they count from 1.
+/// Returns true if a message was left for a kernel to cut into segments, and no kernel saw it: they count from 1.
 ///
 /// ibsim is none. It passes the first 256 bytes of what OpenSM hands to it, where RMPP is active and of no
 /// type; more does not come.

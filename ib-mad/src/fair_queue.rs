@@ -55,7 +55,7 @@ impl<K: Copy + Ord, T> FairQueue<K, T> {
         self.len
     }
 
-    /// Whether there is no item.
+    /// Returns true if there is no item.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0

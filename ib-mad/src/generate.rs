@@ -210,7 +210,7 @@ impl<'a> Arbitrary<'a> for FaultyMad {
     }
 }
 
-/// Whether datagrams of this method are segments of a transfer.
+/// Returns true if datagrams of this method are segments of a transfer.
 fn has_many_segments(method: Method) -> bool {
     matches!(
         method,

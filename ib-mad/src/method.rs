@@ -30,7 +30,7 @@ code_points! {
 }
 
 impl Method {
-    /// Whether this is a response: bit 7 is set.
+    /// Returns true if this is a response: bit 7 is set.
     #[inline]
     #[must_use]
     pub const fn is_response(self) -> bool {

@@ -80,7 +80,7 @@ bitflags! {
     }
 }
 
-/// Whether the field `name` of an attribute counts something.
+/// Returns true if the field `name` of an attribute counts something.
 fn is_counter(name: &str) -> bool {
     !name.starts_with("reserved")
         && !name.ends_with("_select")

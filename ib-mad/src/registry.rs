@@ -43,7 +43,7 @@ impl ClassTable {
         self.attributes.iter().find(|entry| entry.id == id)
     }
 
-    /// Whether the class knows this method for this attribute.
+    /// Returns true if the class knows this method for this attribute.
     #[must_use]
     pub fn allows(&self, method: Method, id: AttributeId) -> bool {
         self.attribute(id)
@@ -96,7 +96,7 @@ pub fn describe(tables: &[&[ClassTable]], header: &MadHeader, bytes: &[u8]) -> D
     }
 }
 
-/// What is wrong with a header by these tables, as a responder has to answer it: the versions, then the
+/// The fault of a header by these tables, as a responder has to answer it: the versions, then the
 /// method, then the method with the attribute. [`StatusCode::OK`] if nothing is.
 ///
 /// A class that no table has counts as a bad version, since its version is not supported either.

@@ -37,21 +37,21 @@ impl MadStatus {
         Self((status.0 as u16) << 8)
     }
 
-    /// Whether the request was carried out.
+    /// Returns true if the request was carried out.
     #[inline]
     #[must_use]
     pub const fn is_ok(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether the responder is busy and may be asked again later.
+    /// Returns true if the responder is busy and may be asked again later.
     #[inline]
     #[must_use]
     pub const fn is_busy(self) -> bool {
         self.0 & Self::BUSY.0 != 0
     }
 
-    /// Whether the responder wants another address to be asked: its ClassPortInfo says which.
+    /// Returns true if the responder wants another address to be asked: its ClassPortInfo says which.
     #[inline]
     #[must_use]
     pub const fn is_redirect(self) -> bool {

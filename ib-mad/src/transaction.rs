@@ -308,7 +308,7 @@ impl<C> TransactionWindow<C> {
         true
     }
 
-    /// Whether an open request is on the wire, or about to be sent again.
+    /// Returns true if an open request is on the wire, or about to be sent again.
     pub(crate) fn is_sent(&self, class: MgmtClass, id: TransactionId) -> bool {
         let index = self.slab.find(id.low(), class);
         let state = index.and_then(|index| self.slab.state(index));
@@ -357,7 +357,7 @@ impl<C> TransactionWindow<C> {
         self.slab.len()
     }
 
-    /// Whether nothing is open and no failure waits.
+    /// Returns true if nothing is open and no failure waits.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.slab.len() == 0

@@ -57,7 +57,7 @@ impl<T: MadTransport + ?Sized> MadTransport for &mut T {
 
 /// An error of a transport.
 pub trait TransportFailure: core::error::Error {
-    /// Whether only this datagram could not be sent: the transport works on for others.
+    /// Returns true if only this datagram could not be sent: the transport works on for others.
     #[must_use]
     fn is_unreachable(&self) -> bool;
 }

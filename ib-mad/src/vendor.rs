@@ -28,7 +28,7 @@ code_points! {
 }
 
 impl VendorRange2Mad {
-    /// Whether this is a message of OpenIB's ping.
+    /// Returns true if this is a message of OpenIB's ping.
     #[must_use]
     pub fn is_openib_ping(&self) -> bool {
         self.mgmt_class() == MgmtClass::VENDOR2_32 && self.oui() == Oui::OPENIB

@@ -22,7 +22,7 @@ const XSIGO: u32 = 0x1397;
 /// Nodes of one box.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chassis {
-    /// What its system image GUIDs have in common; of Voltaire's the lowest GUID of a spine less one.
+    /// The common part of its system image GUIDs; of Voltaire's the lowest GUID of a spine less one.
     pub guid: Guid,
     /// Its nodes in the order of the fabric: two or more.
     pub nodes: Vec<NodeIdx>,
@@ -65,7 +65,7 @@ impl Board {
             .map(|(_, board)| *board)
     }
 
-    /// Whether a port is cabled inside the chassis.
+    /// Returns true if a port is cabled inside the chassis.
     fn is_inner(self, port: PortNum) -> bool {
         match self {
             Self::Line(last) | Self::Spine(last) => port.0 <= last,
@@ -73,7 +73,7 @@ impl Board {
         }
     }
 
-    /// Whether boards of these kinds are cabled to each other in a chassis.
+    /// Returns true if boards of these kinds are cabled to each other in a chassis.
     fn joins(self, other: Self) -> bool {
         matches!(self, Self::Spine(_)) != matches!(other, Self::Spine(_))
     }

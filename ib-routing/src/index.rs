@@ -117,7 +117,7 @@ impl<I: Idx, T> IdxVec<I, T> {
         self.entries.len()
     }
 
-    /// Whether there is no entry.
+    /// Returns true if there is no entry.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()

@@ -64,7 +64,7 @@ pub struct FabricLayout {
     pub places: IdxVec<NodeIdx, Point>,
     /// The switch that a CA or router is connected to; `None` for switches, and for nodes without a cable to a switch.
     pub leaves: IdxVec<NodeIdx, Option<NodeIdx>>,
-    /// Whether hosts have room for their names. If a switch has many hosts, they are drawn as dots.
+    /// True if hosts have room for their names. If a switch has many hosts, they are drawn as dots.
     pub hosts_are_named: bool,
 }
 

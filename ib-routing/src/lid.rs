@@ -42,7 +42,7 @@ pub struct Destination {
 }
 
 impl Destination {
-    /// Whether this is a switch's own port 0.
+    /// Returns true if this is a switch's own port 0.
     #[must_use]
     pub const fn is_switch(&self) -> bool {
         self.type_.is_switch()
@@ -414,7 +414,7 @@ fn end_ports(fabric: &Fabric) -> Vec<(PortRef, Guid)> {
     ports
 }
 
-/// Whether a port can have LIDs.
+/// Returns true if a port can have LIDs.
 fn is_end_port(fabric: &Fabric, end: PortRef) -> bool {
     fabric.nodes().find(end.node).is_some_and(|node| {
         node.port(end.port).is_some() && node.type_.is_switch() == (end.port.0 == 0)

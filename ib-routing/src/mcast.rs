@@ -35,7 +35,7 @@ impl PortSet {
         }
     }
 
-    /// Whether the port is in it.
+    /// Returns true if the port is in it.
     #[must_use]
     pub fn contains(&self, port: PortNum) -> bool {
         self.0

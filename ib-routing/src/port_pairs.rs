@@ -82,7 +82,7 @@ impl<'a> PortPairs<'a> {
         pairs
     }
 
-    /// Whether packets may pass from one port of a switch to another one.
+    /// Returns true if packets may pass from one port of a switch to another one.
     #[must_use]
     pub fn contains(&self, switch: SwitchIdx, input: PortNum, output: PortNum) -> bool {
         let outputs = self
@@ -237,7 +237,7 @@ impl<'a> PortPairs<'a> {
     }
 }
 
-/// Whether an entry leads packets out of its switch, and not to the switch itself or nowhere.
+/// Returns true if an entry leads packets out of its switch, and not to the switch itself or nowhere.
 fn leads(port: PortNum) -> bool {
     port != PortNum::MANAGEMENT && port != PortNum::UNREACHABLE
 }

@@ -205,7 +205,7 @@ fn of(
     }
 }
 
-/// Whether `fabric` has a cable between switches that `old` had not: then routes in place miss it,
+/// Returns true if `fabric` has a cable between switches that `old` had not: then routes in place miss it,
 /// and a full computation would use it.
 #[must_use]
 pub fn has_grown(old: &Fabric, fabric: &Fabric) -> bool {
@@ -309,7 +309,7 @@ fn attempt(
     Err(last)
 }
 
-/// What is left of the old routes: taken from their path counts, or found by following all of them.
+/// The rest of the old routes: taken from their path counts, or found by following all of them.
 enum Remaining {
     Counted(Box<Kept>),
     Surveyed(Survey),

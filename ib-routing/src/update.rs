@@ -167,8 +167,8 @@ impl<'a> Loops<'a> {
         }
     }
 
-    /// Whether the entries of a LID close a loop, which differ at the switches `changed`. Only what these lead to is
-    /// examined: a loop without one of them would be one of the new routes alone.
+    /// Returns true if the entries of a LID close a loop, which differ at the switches `changed`. Only what these lead
+    /// to is examined: a loop without one of them would be one of the new routes alone.
     fn closes(&mut self, lid: Lid, changed: Vec<SwitchIdx>) -> bool {
         let (fabric, routes) = (self.fabric, self.routes);
         let next = |switch: SwitchIdx| {

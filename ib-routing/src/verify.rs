@@ -58,11 +58,11 @@ pub struct VerifyReport {
     pub dropped: u64,
     /// (switch, LID) pairs whose route never ends.
     pub loops: u64,
-    /// Whether CA-to-CA traffic cannot deadlock.
+    /// True if CA-to-CA traffic cannot deadlock.
     pub deadlock_free: bool,
-    /// Whether CA-to-CA traffic and traffic between CAs and switches together cannot deadlock.
+    /// True if CA-to-CA traffic and traffic between CAs and switches together cannot deadlock.
     pub ca_switch_deadlock_free: bool,
-    /// Whether traffic between all LIDs, including switches' own, cannot deadlock.
+    /// True if traffic between all LIDs, including switches' own, cannot deadlock.
     pub all_deadlock_free: bool,
     /// A cycle of the channel dependency graph of CA-to-CA traffic: channels and their lanes.
     pub cycle: Option<Vec<(ChannelIdx, Vl)>>,
@@ -72,7 +72,7 @@ pub struct VerifyReport {
     pub dependencies: usize,
     /// A cycle that only traffic from or to switches closes.
     pub management_cycle: Option<Vec<(ChannelIdx, Vl)>>,
-    /// Whether CA-to-CA traffic and the multicast groups together cannot deadlock. Equal to `deadlock_free` if no group
+    /// True if CA-to-CA traffic and the multicast groups together cannot deadlock. Equal to `deadlock_free` if no group
     /// was given.
     pub multicast_deadlock_free: bool,
     /// A cycle that goes through a multicast tree: channels and their lanes.
@@ -92,7 +92,7 @@ pub struct VerifyReport {
 }
 
 impl VerifyReport {
-    /// Whether every pair has a route, no route loops, and routes between CAs cannot deadlock.
+    /// Returns true if every pair has a route, no route loops, and routes between CAs cannot deadlock.
     #[must_use]
     pub const fn is_clean(&self) -> bool {
         self.unreachable == 0 && self.loops == 0 && self.deadlock_free

@@ -91,7 +91,7 @@ impl VlMap {
         &self.injection
     }
 
-    /// Whether one table serves all ports.
+    /// Returns true if one table serves all ports.
     #[must_use]
     pub const fn is_uniform(&self) -> bool {
         self.per_port.is_none()

@@ -57,7 +57,7 @@ pub struct VerifySummary {
     pub unreachable_ca: u64,
     /// (switch, LID) pairs whose route never ends.
     pub loops: u64,
-    /// Whether traffic between CAs cannot deadlock.
+    /// True if traffic between CAs cannot deadlock.
     pub deadlock_free: bool,
     /// CA-pair routes on the busiest directed link between switches.
     pub load_max: u64,

@@ -17,7 +17,7 @@ impl ComponentMask {
     /// Nothing is compared: every record matches.
     pub const ALL_RECORDS: Self = Self(0);
 
-    /// Whether bit `bit` is set.
+    /// Returns true if bit `bit` is set.
     #[inline]
     #[must_use]
     pub const fn has(self, bit: u8) -> bool {

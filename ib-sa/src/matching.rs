@@ -23,7 +23,7 @@ code_points! {
 }
 
 impl Selector {
-    /// Whether `found` is what is asked for with `wanted`, where `order` compares `found` with it.
+    /// Returns true if `found` is what is asked for with `wanted`, where `order` compares `found` with it.
     #[must_use]
     pub fn accepts(self, order: Ordering) -> bool {
         match self {
@@ -96,7 +96,7 @@ pub trait Record:
     /// Names of the components.
     type Components: ComponentSet;
 
-    /// Whether this record is one that a query with this template and mask asks for.
+    /// Returns true if this record is one that a query with this template and mask asks for.
     ///
     /// Components whose bits are clear and bits without a component do not count. A selector defines the
     /// comparison with the value after it: each of the two counts only together with the other, as in the
@@ -130,7 +130,7 @@ pub trait Record:
     }
 }
 
-/// Whether the component says how the value of the next one is meant.
+/// Returns true if the component says how the value of the next one is meant.
 fn is_selector(component: &Component) -> bool {
     component.bits == 2
         && matches!(
@@ -139,7 +139,7 @@ fn is_selector(component: &Component) -> bool {
         )
 }
 
-/// Whether a value is what its selector asks for.
+/// Returns true if a value is what its selector asks for.
 fn selected(component: &Component, selector: Selector, found: &[u8], wanted: &[u8]) -> bool {
     let value = |bytes| load_bits(bytes, component.bit_offset, component.bits);
     let (Some(found), Some(wanted)) = (value(found), value(wanted)) else {
@@ -160,7 +160,7 @@ fn selected(component: &Component, selector: Selector, found: &[u8], wanted: &[u
     selector.accepts(order)
 }
 
-/// Whether two records agree in a component.
+/// Returns true if two records agree in a component.
 fn equal(component: &Component, found: &[u8], wanted: &[u8]) -> bool {
     let (offset, bits) = (component.bit_offset, component.bits);
     if bits <= 64 {

@@ -113,7 +113,7 @@ impl Shared {
         next.is_some()
     }
 
-    /// Whether an inbox has a datagram.
+    /// Returns true if an inbox has a datagram.
     fn has_arrived(&self, inbox: usize) -> bool {
         let inbox = self.inboxes.get(inbox);
         inbox.is_some_and(|inbox| !inbox.arrived.is_empty())

@@ -75,7 +75,7 @@ impl ClusterRole {
         &self.predefined
     }
 
-    /// Whether some LIDs are predefined, but none for this port.
+    /// Returns true if some LIDs are predefined, but none for this port.
     pub(crate) fn lacks(&self, port_guid: Guid) -> bool {
         !self.predefined.is_empty() && !self.predefined.contains_key(&port_guid)
     }
@@ -97,7 +97,7 @@ impl ClusterRole {
             .collect()
     }
 
-    /// Whether a LID is one of the cluster's range.
+    /// Returns true if a LID is one of the cluster's range.
     pub(crate) fn owns(&self, lid: Lid) -> bool {
         (self.config.first..=self.config.last).contains(&lid)
     }
@@ -127,7 +127,7 @@ impl ClusterRole {
         })
     }
 
-    /// Whether a datagram came from a port inside the cluster, or answers a subnet management request, which
+    /// Returns true if a datagram came from a port inside the cluster, or answers a subnet management request, which
     /// never leaves the cluster.
     ///
     /// The return path of a directed route is followed from the manager's own port and must not leave the

@@ -72,7 +72,7 @@ impl CongestionEvent {
         }
     }
 
-    /// Whether the event reports a failure.
+    /// Returns true if the event reports a failure.
     #[must_use]
     pub const fn is_warning(&self) -> bool {
         !matches!(self, Self::Done { .. })
@@ -139,7 +139,7 @@ struct Target {
     port: PortAt,
     lid: Lid,
     is_switch: bool,
-    /// Whether it responded to the first request.
+    /// True if it responded to the first request.
     is_agent: bool,
 }
 
@@ -193,7 +193,7 @@ impl CongestionManager {
         self.options = options;
     }
 
-    /// Whether a datagram from the port may be for this engine: a response of congestion control.
+    /// Returns true if a datagram from the port may be for this engine: a response of congestion control.
     #[must_use]
     pub fn expects(&self, mad: &Mad) -> bool {
         let header = mad.header();
@@ -400,7 +400,7 @@ where
     }
 }
 
-/// Whether the response to a Get differs from `wanted` or cannot be read.
+/// Returns true if the response to a Get differs from `wanted` or cannot be read.
 fn holds_other<T>(mad: &Mad, modifier: u32, wanted: &T) -> bool
 where
     T: Attribute + FromBytes + IntoBytes + Immutable + KnownLayout + Unaligned,

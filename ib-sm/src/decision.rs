@@ -76,7 +76,7 @@ impl Decision {
         }
     }
 
-    /// Whether the changes of a trap are better read before the answer is used.
+    /// Returns true if the changes of a trap are better read before the answer is used.
     pub(crate) const fn may_be_dropped(&self) -> bool {
         !matches!(self.question, Question::Steps(_))
     }

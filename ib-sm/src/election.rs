@@ -114,7 +114,7 @@ impl Election {
         self.current()
     }
 
-    /// Whether another manager takes part in this election.
+    /// Returns true if another manager takes part in this election.
     #[must_use]
     pub fn hears(&self, other: &SmInfo) -> bool {
         !self.ignore_others
@@ -123,7 +123,7 @@ impl Election {
             && (self.sm_key == SmKey(0) || other.sm_key() == self.sm_key)
     }
 
-    /// Whether another manager would take part but for its key: both may become masters then.
+    /// Returns true if another manager would take part but for its key: both may become masters then.
     #[must_use]
     pub fn differs_in_key(&self, other: &SmInfo) -> bool {
         !self.ignore_others

@@ -124,7 +124,7 @@ pub enum Event {
         engine: &'static str,
         /// Error of the engine.
         reason: ib_routing::RouteError,
-        /// Whether this was the last engine to try, so that the switches keep their tables.
+        /// True if this was the last engine to try, so that the switches keep their tables.
         is_last: bool,
     },
     /// The routes in force were repaired: entries that a change broke were replaced, all others stay.
@@ -158,7 +158,7 @@ pub enum Event {
     RoutesVerified {
         /// The engine that computed the routes.
         engine: &'static str,
-        /// Whether the routes are installed.
+        /// True if the routes are installed.
         installed: bool,
         /// The defect of the routes, if there is one. Routes with a defect are installed only if the
         /// configuration permits it.
@@ -174,7 +174,7 @@ pub enum Event {
         /// Number of LIDs that no stage can move with the others: their entries are written one by one at the
         /// end.
         held_back: usize,
-        /// Whether it is proven that packets cannot deadlock while the tables are written.
+        /// True if it is proven that packets cannot deadlock while the tables are written.
         deadlock_free: bool,
     },
     /// Forwarding entries that a failure broke were rewritten and reach their destinations again; entries nearest
@@ -239,7 +239,7 @@ pub enum Event {
     },
     /// A light sweep ended; a heavy one follows if anything changed.
     LightSweepDone {
-        /// Whether the subnet has changed since the last heavy sweep.
+        /// True if the subnet has changed since the last heavy sweep.
         changed: bool,
     },
     /// Another manager is the master, or is to become it; this manager polls it.

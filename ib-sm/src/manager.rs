@@ -92,7 +92,7 @@ const DETOURS_FROM: usize = 1 << 18;
 /// Number of nodes up to which decisions about the whole subnet are made at once, within the call that needs them.
 const SMALL_SUBNET: usize = 512;
 
-/// Whether a manager acts on its decisions or only reports them.
+/// True if a manager acts on its decisions or only reports them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Conduct {
     /// Takes part in the election and writes its changes.
@@ -210,11 +210,11 @@ struct Pending {
 /// Results of earlier sweeps.
 #[derive(Debug)]
 struct History {
-    /// Whether the last sweep ended with every port configured.
+    /// True if the last sweep ended with every port configured.
     up: bool,
-    /// Whether a sweep has ever installed routes; until then queries are not answered.
+    /// True if a sweep has ever installed routes; until then queries are not answered.
     served: bool,
-    /// Whether a sweep has ended since the start.
+    /// True if a sweep has ended since the start.
     swept: bool,
     /// The registrations of hosts from before a restart are known: hosts that did not change need not register
     /// again.
@@ -245,7 +245,7 @@ struct SweepRecord {
 /// Work that is handed out or ready to be handed out.
 #[derive(Debug, Default)]
 struct WorkSlot {
-    /// Whether the host takes work by `poll_work`.
+    /// True if the host takes work by `poll_work`.
     handed_out: bool,
     /// The version of the routes whose path counts were handed out last.
     counted: u64,
@@ -454,7 +454,7 @@ impl SubnetManager {
         }
     }
 
-    /// Whether a datagram comes from outside the manager's logical cluster.
+    /// Returns true if a datagram comes from outside the manager's logical cluster.
     fn is_from_outside(&self, mad: &Mad) -> bool {
         let role = self.config.cluster.as_ref();
         role.is_some_and(|role| !role.is_from_inside(&self.subnet, mad))

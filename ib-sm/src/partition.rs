@@ -129,7 +129,7 @@ pub enum Enforcement {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partitions {
     all: Vec<Partition>,
-    /// Whether these are the default partitions; it is looked up for every port of every sweep.
+    /// True if these are the default partitions; it is looked up for every port of every sweep.
     are_plain: bool,
 }
 
@@ -283,7 +283,7 @@ impl Partitions {
         self.all.iter()
     }
 
-    /// Whether there is the default partition only, with every port as a full member: then no table but
+    /// Returns true if there is the default partition only, with every port as a full member: then no table but
     /// those of end ports has to say so.
     pub(crate) const fn are_plain(&self) -> bool {
         self.are_plain
@@ -325,7 +325,8 @@ fn number(all: &mut [Partition], text: &str) -> Result<(), TextError> {
 }
 
 impl Partition {
-    /// How a port is a member, if it is: by the last rule that names it. If ports may hold both keys, all rules count.
+    /// The membership of a port, if it is a member: by the last rule that names it. If ports may hold both keys, all
+    /// rules count.
     fn membership(&self, candidate: Candidate, allow_both: bool) -> Option<Membership> {
         let kinds = self.kinds.iter().filter(|(kind, _)| match kind {
             MemberKind::All => true,

@@ -182,7 +182,8 @@ impl InstalledRoutes {
         &self.routes
     }
 
-    /// How many times routes have been installed, these included: a host that draws them sees by it when to draw again.
+    /// Number of times that routes have been installed, these included. A host that draws them draws again when it
+    /// grows.
     #[must_use]
     pub const fn version(&self) -> u64 {
         self.version

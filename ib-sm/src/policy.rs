@@ -47,7 +47,7 @@ impl<'a> Situation<'a> {
         self.plan
     }
 
-    /// Whether the cable of a port leaves the logical cluster that the manager is confined to.
+    /// Returns true if the cable of a port leaves the logical cluster that the manager is confined to.
     pub(crate) fn leads_out(self, port: PortId) -> bool {
         self.config.cluster.as_ref().is_some_and(|role| {
             let place = self.subnet.port_at(port);
@@ -55,14 +55,14 @@ impl<'a> Situation<'a> {
         })
     }
 
-    /// Whether a port's link is up, and its other end is known or lies beyond the boundary of the cluster.
+    /// Returns true if a port's link is up, and its other end is known or lies beyond the boundary of the cluster.
     pub(crate) fn is_linked(self, port: PortId) -> bool {
         let record = self.subnet.port(port).filter(|record| record.is_up());
         record.is_some_and(|record| record.peer().is_some())
             || (record.is_some() && self.leads_out(port))
     }
 
-    /// Whether a port is the manager's own port.
+    /// Returns true if a port is the manager's own port.
     pub(crate) fn is_own(self, port: PortId) -> bool {
         self.subnet.own_port() == Some(port)
     }

@@ -121,7 +121,7 @@ impl QosPolicy {
         parse::policy(text)
     }
 
-    /// Whether it changes nothing.
+    /// Returns true if it changes nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.levels.is_empty()
@@ -160,12 +160,12 @@ impl QosPolicy {
 }
 
 impl QosLevel {
-    /// Whether a path may be in a partition.
+    /// Returns true if a path may be in a partition.
     pub(crate) fn allows_p_key(&self, p_key: PKey) -> bool {
         contains(&self.p_keys, Some(p_key.base().into()))
     }
 
-    /// Whether a path may begin at the LID this far behind the base LID of a port with `count` LIDs.
+    /// Returns true if a path may begin at the LID this far behind the base LID of a port with `count` LIDs.
     pub(crate) fn allows_path_bits(&self, offset: u16, count: u16) -> bool {
         let has_some = |range: &RangeInclusive<u64>| *range.start() < u64::from(count);
         !self.path_bits.iter().any(has_some) || contains(&self.path_bits, Some(offset.into()))
@@ -196,7 +196,7 @@ impl PortGroup {
     }
 }
 
-/// Whether a value is in one of the ranges. Where there are ranges, a query without the value does not fit.
+/// Returns true if a value is in one of the ranges. Where there are ranges, a query without the value does not fit.
 fn contains(ranges: &[RangeInclusive<u64>], value: Option<u64>) -> bool {
     ranges.is_empty()
         || value.is_some_and(|value| ranges.iter().any(|range| range.contains(&value)))

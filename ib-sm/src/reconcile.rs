@@ -174,8 +174,8 @@ pub(crate) fn desired(at: Situation<'_>, stage: Stage, block: Block) -> Option<[
     }
 }
 
-/// Whether a device did what a Set requested, by the data of the Set and of its answer. Fields that a device may
-/// choose itself are not compared.
+/// Returns true if a device did what a Set requested, by the data of the Set and of its answer. Fields that a device
+/// may choose itself are not compared.
 pub(crate) fn is_done(attribute: AttributeId, sent: &[u8; 64], answer: &[u8; 64]) -> bool {
     match attribute {
         PortInfo::ID => {

@@ -56,7 +56,7 @@ pub struct GuidRegistration {
 }
 
 impl Registrations {
-    /// Whether there is nothing to keep.
+    /// Returns true if there is nothing to keep.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let Self {

@@ -69,7 +69,7 @@ pub(crate) struct Own {
 struct Peer {
     address: MadAddress,
     state: PeerState,
-    /// Whether the standby has ever answered.
+    /// True if the standby has ever answered.
     answers: bool,
     failures: u8,
 }
@@ -153,7 +153,7 @@ impl Replication {
         }
     }
 
-    /// Whether a datagram belongs to the class.
+    /// Returns true if a datagram belongs to the class.
     pub(crate) fn is_ours(mad: &Mad) -> bool {
         let header = mad.header();
         header.mgmt_class() == message::CLASS && header.class_version() == message::CLASS_VERSION
@@ -174,7 +174,7 @@ impl Replication {
         }
     }
 
-    /// Whether any standby takes replicas.
+    /// Returns true if any standby takes replicas.
     pub(crate) fn has_peers(&self) -> bool {
         !self.peers.is_empty()
     }
@@ -186,7 +186,7 @@ impl Replication {
         }
     }
 
-    /// Whether the registrations are needed now.
+    /// Returns true if the registrations are needed now.
     pub(crate) fn wants_registrations(&self, now: Instant) -> bool {
         self.due.is_some_and(|due| due <= now)
     }
@@ -570,7 +570,7 @@ impl Replication {
     }
 }
 
-/// Whether two entries are equal; a lease renewed by little counts as equal.
+/// Returns true if two entries are equal; a lease renewed by little counts as equal.
 fn is_same(a: &Entry, b: &Entry) -> bool {
     let same_lease = match (a.until, b.until) {
         (Some(a), Some(b)) => a.since(b).max(b.since(a)) < SAME_LEASE,

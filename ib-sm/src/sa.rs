@@ -165,7 +165,7 @@ impl SubnetAdministrator {
         self.version
     }
 
-    /// Whether the port with this GUID has registered this service.
+    /// Returns true if the port with this GUID has registered this service.
     pub(crate) fn has_service(&self, id: u64, port: Guid) -> bool {
         self.services.has(id, port)
     }

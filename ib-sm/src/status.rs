@@ -23,7 +23,7 @@ pub struct Status {
     pub state: SmState,
     /// Election priority of this manager, 0..=15.
     pub priority: u8,
-    /// Whether the last sweep ended with every port configured.
+    /// True if the last sweep ended with every port configured.
     pub up: bool,
     /// The phase of the present sweep; `None` while the manager waits.
     pub phase: Option<Phase>,

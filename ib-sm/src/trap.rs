@@ -93,7 +93,7 @@ pub(crate) fn babbler(notice: &NoticeSm) -> Option<(Lid, PortNum)> {
     (about_a_link && notice.is_generic()).then(|| (details.lidaddr(), details.port_num()))
 }
 
-/// Whether a device complains of the M_Key of a TrapRepress.
+/// Returns true if a device complains of the M_Key of a TrapRepress.
 pub(crate) fn is_about_repress(notice: &NoticeSm) -> bool {
     let details = NoticeDetails256::parse(notice.data_details(), 0).ok();
     notice.is_generic()

@@ -58,7 +58,7 @@ impl Work {
         Self { number, task }
     }
 
-    /// Whether the manager does not wait for the result, so that a host should take other work meanwhile.
+    /// Returns true if the manager does not wait for the result, so that a host should take other work meanwhile.
     #[must_use]
     pub const fn is_in_background(&self) -> bool {
         matches!(self.task, Task::Count(_))

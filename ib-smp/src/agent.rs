@@ -284,7 +284,7 @@ impl Sma {
         finish(smp, status)
     }
 
-    /// Whether an SMP is for a subnet manager: a response, a trap or SMInfo.
+    /// Returns true if an SMP is for a subnet manager: a response, a trap or SMInfo.
     #[must_use]
     pub fn is_for_manager(bytes: &[u8; 256]) -> bool {
         SmpLidRouted::parse(bytes, 0).is_ok_and(|(smp, _)| {

@@ -120,7 +120,7 @@ pub struct Envelope {
     pub vl: Vl,
     /// BTH.DestQP.
     pub dest_qp: Qpn,
-    /// Whether there is a global route header.
+    /// True if there is a global route header.
     pub has_grh: bool,
     /// Bytes of payload.
     pub payload_len: usize,
@@ -153,7 +153,7 @@ impl Envelope {
 impl Smi {
     /// Starts a request of the own subnet manager, whose hop pointer is 0.
     ///
-    /// Where the route begins with a LID-routed part (DrSLID is not permissive) the SMI takes no
+    /// If the route begins with a LID-routed part (DrSLID is not permissive), the SMI takes no
     /// step: the SMP goes to `first_switch`, which begins the directed part.
     ///
     /// # Errors
@@ -171,7 +171,7 @@ impl Smi {
 
     /// Sends a response of the own agent, whose hop pointer is still the request's.
     ///
-    /// Where the request came by a LID-routed part (DrDLID is not permissive) the SMI takes no step:
+    /// If the request came by a LID-routed part (DrDLID is not permissive), the SMI takes no step:
     /// the SMP goes back to `request_slid`, the switch where the directed part ended.
     ///
     /// # Errors

@@ -22,7 +22,8 @@ use crate::{FabricIndex, Read, ReadTarget, Subnet, Unresponsive, Walk, WalkFindi
 /// Options of a discovery.
 #[derive(Clone, Debug)]
 pub struct DiscoveryConfig {
-    /// What is read. The default differs from that of a walk in one field: `vendor_speeds` is true.
+    /// The parts of the subnet that are read. The default differs from that of a walk in one field: `vendor_speeds` is
+    /// true.
     pub walk: WalkOptions,
     /// Time-outs, repetitions, requests in flight and first transaction ID of the requests. By default 4 to 64 requests
     /// are in flight, and 8 at most to one device.
@@ -107,7 +108,7 @@ impl Discovery {
         }
     }
 
-    /// Whether every read is answered or given up.
+    /// Returns true if every read is answered or given up.
     #[must_use]
     pub const fn is_done(&self) -> bool {
         self.done
@@ -160,8 +161,8 @@ impl Discovery {
         }
     }
 
-    /// Whether the window takes one more read. A read that waits in the walk takes less memory, and is left out if its
-    /// result becomes known otherwise. Some wait in the window, as those for one switch hold each other up.
+    /// Returns true if the window takes one more read. A read that waits in the walk takes less memory, and is left out
+    /// if its result becomes known otherwise. Some wait in the window, as those for one switch hold each other up.
     fn has_room(&self) -> bool {
         let in_flight = usize::try_from(self.window.in_flight()).unwrap_or(usize::MAX);
         let limit = usize::try_from(self.window.limit()).unwrap_or(usize::MAX);

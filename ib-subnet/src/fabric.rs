@@ -157,8 +157,8 @@ fn new_node(node: &SubnetNode) -> NewNode {
     }
 }
 
-/// Whether the extended speeds of a port are valid: its own capabilities announce them, or those of port 0 of its
-/// switch.
+/// Returns true if the extended speeds of a port are valid: its own capabilities announce them, or those of port 0 of
+/// its switch.
 fn has_extended_speeds(node: &SubnetNode, port: PortNum) -> bool {
     let end_port = if node.is_switch() {
         PortNum::MANAGEMENT

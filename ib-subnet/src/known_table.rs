@@ -35,7 +35,7 @@ impl KnownTable {
         }
     }
 
-    /// Whether no block is known.
+    /// Returns true if no block is known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match &self.content {
@@ -50,7 +50,7 @@ impl KnownTable {
         numbers.filter_map(|block| Some((block, self.block(block)?)))
     }
 
-    /// Whether the table is known to be a row of routes because it [shares](Self::share) the row's memory.
+    /// Returns true if the table is known to be a row of routes because it [shares](Self::share) the row's memory.
     #[must_use]
     pub fn is_shared_with(&self, row: &SharedLft) -> bool {
         match &self.content {

@@ -16,8 +16,8 @@ pub fn active_speed(info: &PortInfo, extended: bool) -> Option<LinkSpeed> {
     }
 }
 
-/// Whether a device shows its speeds only with bit 31 of PortInfo's modifier, because it supports NDR or XDR. The
-/// capabilities count only at an end port.
+/// Returns true if a device shows its speeds only with bit 31 of PortInfo's modifier, because it supports NDR or XDR.
+/// The capabilities count only at an end port.
 pub(crate) fn has_speeds_beyond_hdr(info: &PortInfo, is_end_port: bool) -> bool {
     let announced = is_end_port
         && info

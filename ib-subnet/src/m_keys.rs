@@ -26,7 +26,7 @@ pub struct MKeys {
     neighbors: BTreeMap<End, End>,
     /// Number of unanswered requests to the own node; after each, another key is tried.
     own_failures: usize,
-    /// Whether the own node answered to the last request for it.
+    /// True if the own node answered to the last request for it.
     own_answered: bool,
 }
 
@@ -75,7 +75,7 @@ impl MKeys {
         out
     }
 
-    /// Whether no key is kept.
+    /// Returns true if no key is kept.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.by_port.is_empty()

@@ -22,14 +22,14 @@ pub struct SubnetNode {
     trust: Trust,
     all_speeds: AllSpeeds,
     silent: bool,
-    /// Whether no cables led to the node when the routes were derived last.
+    /// True if no cables led to the node when the routes were derived last.
     cut_off: bool,
     /// Number of the walk in which the node was last read.
     read_in: u32,
     ports: Vec<SubnetPort>,
 }
 
-/// Whether a node's GUID can be trusted.
+/// True if a node's GUID can be trusted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Trust {
     /// No answer contradicts the GUID.
@@ -42,7 +42,7 @@ enum Trust {
     Lost,
 }
 
-/// Whether a device is asked for speeds beyond HDR, by bit 31 of PortInfo's modifier.
+/// True if a device is asked for speeds beyond HDR, by bit 31 of PortInfo's modifier.
 ///
 /// Older devices refuse the bit, so it is set only for those that announce such speeds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,13 +87,13 @@ impl SubnetNode {
         self.found_via
     }
 
-    /// Whether the node left a request unanswered since the last walk began.
+    /// Returns true if the node left a request unanswered since the last walk began.
     #[must_use]
     pub const fn is_silent(&self) -> bool {
         self.silent
     }
 
-    /// Whether PortInfo of this device is read with bit 31 of the modifier, which makes it show speeds beyond
+    /// Returns true if PortInfo of this device is read with bit 31 of the modifier, which makes it show speeds beyond
     /// HDR.
     #[must_use]
     pub fn shows_all_speeds(&self) -> bool {
@@ -111,7 +111,7 @@ impl SubnetNode {
         (0..=u8::MAX).map(PortNum).zip(&self.ports)
     }
 
-    /// Whether the node is a switch.
+    /// Returns true if the node is a switch.
     #[must_use]
     pub const fn is_switch(&self) -> bool {
         self.switch.is_some()
@@ -152,7 +152,7 @@ impl SubnetNode {
         self.read_in = walk;
     }
 
-    /// Whether the walk reads the node.
+    /// Returns true if the walk reads the node.
     pub(crate) const fn is_read_in(&self, walk: u32) -> bool {
         self.read_in == walk
     }
@@ -165,7 +165,8 @@ impl SubnetNode {
         self.description = description;
     }
 
-    /// Whether another answer under the same GUID can come from this node: its type and number of ports are the same.
+    /// Returns true if another answer under the same GUID can come from this node: its type and number of ports are the
+    /// same.
     pub(crate) fn is_same_kind(&self, info: &NodeInfo) -> bool {
         self.info.node_type() == info.node_type() && self.info.num_ports() == info.num_ports()
     }
@@ -181,7 +182,7 @@ impl SubnetNode {
         core::mem::replace(&mut self.reach, reach) != reach
     }
 
-    /// Whether no cables led to the node when the routes were derived last: the stored route is broken.
+    /// Returns true if no cables led to the node when the routes were derived last: the stored route is broken.
     pub(crate) const fn is_cut_off(&self) -> bool {
         self.cut_off
     }
@@ -195,7 +196,7 @@ impl SubnetNode {
         !core::mem::replace(&mut self.silent, true)
     }
 
-    /// Whether no second answer contradicts the node's GUID.
+    /// Returns true if no second answer contradicts the node's GUID.
     pub(crate) fn is_trusted(&self) -> bool {
         self.trust != Trust::Lost
     }

@@ -93,7 +93,7 @@ pub struct Subnet {
     gone: VecDeque<Guid>,
     /// Number of the walk that began last.
     walk: u32,
-    /// Whether any node has lost its trust, which is rare.
+    /// True if any node has lost its trust, which is rare.
     distrusts: bool,
     paths_stale: bool,
     /// Increases with every change of a node.
@@ -180,7 +180,7 @@ impl Subnet {
         self.node(id)?.switch()
     }
 
-    /// Whether a port has LIDs: a port of a CA or router, or port 0 of a switch.
+    /// Returns true if a port has LIDs: a port of a CA or router, or port 0 of a switch.
     #[must_use]
     pub fn is_end_port(&self, port: PortId) -> bool {
         let node = self.node(port.node);
@@ -263,7 +263,7 @@ impl Subnet {
         }
     }
 
-    /// Whether both ends of a port's cable are known and up.
+    /// Returns true if both ends of a port's cable are known and up.
     #[must_use]
     pub fn is_link(&self, port: PortId) -> bool {
         let ends = || {
@@ -273,8 +273,8 @@ impl Subnet {
         ends().unwrap_or(false)
     }
 
-    /// Whether a node, and every node on the route to it, gives the same GUID whenever it is asked. Beyond a node
-    /// that does not, the same nodes would be found again and again under new GUIDs.
+    /// Returns true if a node, and every node on the route to it, gives the same GUID whenever it is asked. Beyond a
+    /// node that does not, the same nodes would be found again and again under new GUIDs.
     #[must_use]
     pub fn is_steady(&self, id: NodeId) -> bool {
         if !self.distrusts {
@@ -528,7 +528,7 @@ impl Subnet {
         true
     }
 
-    /// Whether a cable that an earlier walk saw ends at one of the two ports but not at the other.
+    /// Returns true if a cable that an earlier walk saw ends at one of the two ports but not at the other.
     pub(crate) fn has_older_cable(&self, a: PortId, b: PortId) -> bool {
         let other = |here, there| {
             let port: Option<&SubnetPort> = self.port(here);

@@ -43,15 +43,15 @@ pub struct WalkOptions {
     /// Boundary ports, by node GUID and number: their cables are not followed, and nothing beyond them is
     /// addressed. Empty by default.
     pub boundary: BTreeSet<(Guid, PortNum)>,
-    /// Whether to read the vendor's attribute that distinguishes FDR10 from QDR, on devices that may run FDR10;
+    /// True if to read the vendor's attribute that distinguishes FDR10 from QDR, on devices that may run FDR10;
     /// false by default.
     pub vendor_speeds: bool,
-    /// Whether to read the unknown parts of forwarding tables (up to their top) and of P_Key tables of end ports,
+    /// True if to read the unknown parts of forwarding tables (up to their top) and of P_Key tables of end ports,
     /// as a manager needs; false by default.
     pub tables: bool,
-    /// Whether to read SMInfo of ports with a subnet manager; false by default.
+    /// True if to read SMInfo of ports with a subnet manager; false by default.
     pub managers: bool,
-    /// Whether PortInfo of a switch port is not read if its cable is known from the other end already; its width and
+    /// True if PortInfo of a switch port is not read if its cable is known from the other end already; its width and
     /// speed in the fabric are then those of the other end. Saves a sixth of the datagrams in a fat tree of 3,456 hosts,
     /// and less in small fabrics. For programs that only draw cables; false by default.
     pub one_end: bool,
@@ -152,7 +152,7 @@ pub struct Unresponsive {
     /// The port that was asked; for an unknown node, the known port at the other end of its cable. `None`: the
     /// own node.
     pub at: Option<PortAt>,
-    /// Whether the request was for the unknown node at the other end of the cable at `at`.
+    /// True if the request was for the unknown node at the other end of the cable at `at`.
     pub neighbor: bool,
     /// The attribute that was requested.
     pub attribute_id: AttributeId,
@@ -169,7 +169,7 @@ pub struct WalkOutcome {
     pub changed: BTreeSet<NodeId>,
     /// Switches and ports that a walk for changes marked.
     pub marked: BTreeSet<PortId>,
-    /// Whether answers contradict the known state, so that everything has to be read.
+    /// True if answers contradict the known state, so that everything has to be read.
     pub inconsistent: bool,
 }
 
@@ -274,7 +274,7 @@ impl Walk {
         self.queue.len()
     }
 
-    /// Whether no read is queued; others may be in flight.
+    /// Returns true if no read is queued; others may be in flight.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
@@ -426,7 +426,7 @@ impl Walk {
         Some(route.datagram(&smp))
     }
 
-    /// Whether PortInfo of a port is left out, because the other end of its cable has given all that is needed.
+    /// Returns true if PortInfo of a port is left out, because the other end of its cable has given all that is needed.
     fn is_known_from_other_end(&self, subnet: &Subnet, port: PortId) -> bool {
         self.options.one_end
             && !subnet.is_end_port(port)

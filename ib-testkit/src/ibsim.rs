@@ -132,14 +132,14 @@ pub fn client(
     command
 }
 
-/// Whether a server listens under the socket name.
+/// Returns true if a server listens under the socket name.
 #[must_use]
 pub fn is_listening(name: &str) -> bool {
     is_bound(name, "ctl")
 }
 
-/// Whether the server of that name, or a client of it, holds a socket: `ctl` is the server's for control messages,
-/// `inN` and `ctlN` are those of the client N.
+/// Returns true if the server of that name, or a client of it, holds a socket: `ctl` is the server's for control
+/// messages, `inN` and `ctlN` are those of the client N.
 #[must_use]
 pub fn is_bound(name: &str, socket: &str) -> bool {
     let needle = format!("@{name}:{socket}@");

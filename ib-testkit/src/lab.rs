@@ -214,7 +214,7 @@ impl Running {
         false
     }
 
-    /// Whether a sweep has ended, with or without errors.
+    /// Returns true if a sweep has ended, with or without errors.
     pub fn has_swept(&self) -> bool {
         let ends = |event: &Event| matches!(event, Event::SubnetUp(_) | Event::SweepFailed(_));
         self.events.iter().any(ends)

@@ -30,7 +30,7 @@ pub struct Columns {
 #[derive(Debug)]
 struct Wanted {
     layout: &'static Layout,
-    /// Where the case has it: several times at most in a stack of VLAN tags or a table.
+    /// The places where the case has it: several at most in a stack of VLAN tags or a table.
     places: Vec<usize>,
 }
 

@@ -26,7 +26,7 @@ impl<'a> Cursor<'a> {
         Self { room, len: 0 }
     }
 
-    /// Whether nothing has been written.
+    /// Returns true if nothing has been written.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.len == 0

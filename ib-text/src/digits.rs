@@ -72,7 +72,7 @@ pub(crate) fn eight_digits(value: u64) -> u64 {
     nibbles + u64::from(b'0') * ONES + letters * u64::from(b'a' - b'0' - 10)
 }
 
-/// Whether a byte of text needs no escape in a JSON string.
+/// Returns true if a byte of text needs no escape in a JSON string.
 pub(crate) fn is_plain(byte: u8) -> bool {
     byte >= 0x20 && byte != b'"' && byte != b'\\'
 }

@@ -49,7 +49,7 @@ pub fn headers(datagram: &[u8]) -> impl Iterator<Item = (&'static Layout, usize)
     format.into_iter().chain(records).filter(whole)
 }
 
-/// Whether these are the headers and the table of a message of subnet administration that a kernel has
+/// Returns true if these are the headers and the table of a message of subnet administration that a kernel has
 /// put together from its segments: they are as long as the table, shorter than a datagram perhaps.
 pub fn is_table(datagram: &[u8]) -> bool {
     SaHeaders::of(datagram).is_some_and(|headers| headers.is_table() && !headers.is_packet())
@@ -91,7 +91,7 @@ impl<'a> SaHeaders<'a> {
         )
     }
 
-    /// Whether this is a packet of RMPP. Servers under ibsim, which passes none, set the flag all the same.
+    /// Returns true if this is a packet of RMPP. Servers under ibsim, which passes none, set the flag all the same.
     fn is_packet(&self) -> bool {
         self.rmpp.active() && self.rmpp.rmpp_type() != RmppType::NONE
     }

@@ -92,7 +92,7 @@ impl FieldName {
         })
     }
 
-    /// Whether `wanted`, a plain name, is this field with or without its structure.
+    /// Returns true if `wanted`, a plain name, is this field with or without its structure.
     fn is_named(&self, wanted: &str) -> bool {
         match wanted.split_once('.') {
             Some((layout, field)) => {

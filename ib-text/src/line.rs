@@ -29,7 +29,7 @@ impl Line {
         self.len
     }
 
-    /// Whether nothing has been written.
+    /// Returns true if nothing has been written.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

@@ -21,7 +21,7 @@ const NAME: usize = 9;
 pub struct Terminal {
     /// Columns; `None`: lines are not wrapped.
     pub width: Option<usize>,
-    /// Whether names are bold.
+    /// True if names are bold.
     pub colour: bool,
 }
 

@@ -91,8 +91,8 @@ impl AnyPort {
         }
     }
 
-    /// Whether every peer of an RMPP transfer acknowledges it. Programs that ibsim's library is preloaded into do
-    /// not.
+    /// Returns true if every peer of an RMPP transfer acknowledges it. Programs that ibsim's library is preloaded into
+    /// do not.
     #[must_use]
     pub fn peers_acknowledge(&self) -> bool {
         match self {

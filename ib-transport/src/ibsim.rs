@@ -113,7 +113,7 @@ pub struct ClientInfo {
     pub id: native_endian::U32,
     /// Queue pair that datagrams for queue pairs above 1 are matched with; 0: none.
     pub qp: native_endian::U32,
-    /// Whether a subnet manager attaches.
+    /// True if a subnet manager attaches.
     pub issm: native_endian::U32,
     /// Name of the node, padded with NULs; empty: the server chooses, and the answer says which.
     pub node: [u8; 32],

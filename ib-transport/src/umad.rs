@@ -44,7 +44,7 @@ use crate::{MadTransport, Received, TransportError};
 pub struct UmadMessage {
     /// The other end.
     pub address: MadAddress,
-    /// Whether this is our own request come back without an answer; then only its header is there.
+    /// True if this is our own request come back without an answer; then only its header is there.
     pub returned: bool,
     /// The first segment's headers, then the data of all segments.
     pub bytes: Vec<u8>,
@@ -159,7 +159,7 @@ impl UmadPort {
         &self.device
     }
 
-    /// Whether the device is one that ibsim's library presents, which carries no RMPP acknowledgements.
+    /// Returns true if the device is one that ibsim's library presents, which carries no RMPP acknowledgements.
     #[must_use]
     pub fn is_simulator(&self) -> bool {
         self.is_simulator
@@ -171,7 +171,7 @@ impl UmadPort {
         &self.port
     }
 
-    /// Whether a subnet manager is announced on this port.
+    /// Returns true if a subnet manager is announced on this port.
     #[must_use]
     pub fn announces_sm(&self) -> bool {
         self.issm.is_some()

@@ -20,7 +20,7 @@ code_points! {
 }
 
 impl Lnh {
-    /// Whether an InfiniBand transport follows, a BTH, with or without a GRH in front.
+    /// Returns true if an InfiniBand transport follows, a BTH, with or without a GRH in front.
     #[inline]
     #[must_use]
     pub const fn is_transport(self) -> bool {

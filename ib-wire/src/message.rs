@@ -238,7 +238,7 @@ pub enum PacketDisposition {
     Accept {
         /// Bytes of the message before this payload.
         offset: u32,
-        /// Whether the message is complete with it.
+        /// True if the message is complete with it.
         completes: bool,
     },
     /// It has been received already: acknowledge it again, and drop it. Unreliable receivers know no
@@ -293,7 +293,7 @@ impl Reassembly {
 
     /// Judges a packet of `len` bytes of payload.
     ///
-    /// Where an unreliable receiver finds packets lost before a First or Only packet, a second call
+    /// If an unreliable receiver finds packets lost before a First or Only packet, a second call
     /// with the same packet accepts it: the loss and the packet are two verdicts.
     pub fn receive(&mut self, op_code: OpCode, psn: Psn, len: usize) -> PacketDisposition {
         match psn.since(self.expected) {

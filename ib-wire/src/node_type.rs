@@ -17,7 +17,7 @@ code_points! {
 }
 
 impl NodeType {
-    /// Whether the node forwards packets by LID.
+    /// Returns true if the node forwards packets by LID.
     #[inline]
     #[must_use]
     pub const fn is_switch(self) -> bool {

@@ -74,7 +74,7 @@ impl Operation {
         self.op_code.shape().headers_len as usize
     }
 
-    /// Whether the packet carries immediate data.
+    /// Returns true if the packet carries immediate data.
     #[must_use]
     pub const fn has_immediate(&self) -> bool {
         self.op_code.offset_of(Eth::ImmDt).is_some()
@@ -211,7 +211,7 @@ impl OpCode {
         OPERATIONS.get(usize::from(self.shape().row))
     }
 
-    /// Whether the code belongs to manufacturers: 0xC0..=0xFF.
+    /// Returns true if the code belongs to manufacturers: 0xC0..=0xFF.
     #[inline]
     #[must_use]
     pub const fn is_manufacturer(self) -> bool {
@@ -258,7 +258,7 @@ impl OpCode {
         self.shape().mask
     }
 
-    /// Whether a responder sends it: acknowledgements and READ responses.
+    /// Returns true if a responder sends it: acknowledgements and READ responses.
     #[must_use]
     pub const fn is_response(self) -> bool {
         matches!(

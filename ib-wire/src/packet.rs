@@ -60,7 +60,7 @@ pub struct CrcCheck<const N: usize> {
 }
 
 impl<const N: usize> CrcCheck<N> {
-    /// Whether the packet carries the right CRC.
+    /// Returns true if the packet carries the right CRC.
     #[must_use]
     pub fn is_ok(&self) -> bool {
         self.found == self.computed
@@ -290,7 +290,7 @@ impl<B: AsRef<[u8]>> Packet<B> {
         self.bytes.as_ref().get(end..).unwrap_or(&[])
     }
 
-    /// Whether the bytes end before the packet does, as in a capture with a snap length.
+    /// Returns true if the bytes end before the packet does, as in a capture with a snap length.
     #[must_use]
     pub fn is_truncated(&self) -> bool {
         self.shape.end > self.bytes.as_ref().len()

@@ -59,7 +59,7 @@ pub struct Field {
 }
 
 impl Field {
-    /// Whether the specification gives these bits no meaning; its tables name them so.
+    /// Returns true if the specification gives these bits no meaning; its tables name them so.
     #[must_use]
     pub fn is_reserved(&self) -> bool {
         self.name.starts_with("resv") || self.name.starts_with("reserved")

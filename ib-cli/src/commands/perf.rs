@@ -155,7 +155,7 @@ fn chosen(snapshot: &Snapshot, args: &PerfArgs) -> Result<Option<BTreeSet<PortRe
     Ok(Some(ports.filter(|at| is_named(&named, *at)).collect()))
 }
 
-/// What the arguments name.
+/// The nodes and ports that the arguments name.
 fn named(snapshot: &Snapshot, args: &PerfArgs) -> Result<Vec<Named>, CliError> {
     args.of.iter().map(|text| find(snapshot, text)).collect()
 }

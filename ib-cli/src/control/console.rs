@@ -101,7 +101,7 @@ impl CommandQueue {
         Some(request)
     }
 
-    /// Whether no command waits.
+    /// Returns true if no command waits.
     pub fn is_empty(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) == 0
     }

@@ -54,7 +54,7 @@ pub fn any_lines_are_answered(sent: &[u8]) {
     }
 }
 
-/// What `ib ctl` sends is what the manager reads, or is refused before it is sent.
+/// The manager reads exactly what `ib ctl` sends; a command that cannot be sent is refused before.
 pub fn any_command_arrives_as_it_was_given(bytes: &[u8]) {
     let (json, bytes) = bytes.split_first().map_or((false, bytes), |(first, rest)| {
         (first.is_multiple_of(2), rest)

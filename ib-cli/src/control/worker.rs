@@ -11,7 +11,7 @@ use ib_sm::{Done, SubnetManager, Work};
 
 use super::Waker;
 
-/// How much lower the priority of a computation is than that of the manager, which has clients that wait: a nice value.
+/// Nice value of a computation: its priority is lower than that of the manager, whose clients wait.
 const NICE: i32 = 5;
 
 /// At most one computation that the manager waits for and one that it does not wait for, and the threads that run them.

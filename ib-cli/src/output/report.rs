@@ -216,7 +216,7 @@ impl Report {
         }
     }
 
-    /// Whether everything that the report says is as it should be.
+    /// Returns true if everything that the report says is as it should be.
     pub fn verdict(&self) -> Verdict {
         Verdict::of(self.errors.is_empty())
     }

@@ -20,7 +20,8 @@ fn print(level: &str, word: &str, text: impl Display) {
     let _ = writeln!(io::stderr(), "{start}{line}");
 }
 
-/// Whether standard error is the journal: its variable names device and file of the stream that systemd has connected.
+/// Returns true if standard error is the journal: its variable names device and file of the stream that systemd has
+/// connected.
 fn is_journal() -> bool {
     static IS_JOURNAL: OnceLock<bool> = OnceLock::new();
     *IS_JOURNAL.get_or_init(|| {

@@ -55,7 +55,7 @@ fn blocks(text: &str) -> BTreeSet<String> {
     blocks.into_iter().collect()
 }
 
-/// What OpenSM's console answers to both commands; OpenSM brings the subnet up and leaves its tables behind.
+/// Answers of OpenSM's console to both commands; OpenSM brings the subnet up and leaves its tables behind.
 fn of_opensm(ibsim: &Ibsim, node: &str) -> [BTreeSet<String>; 2] {
     let mut opensm = ibsim.client("opensm", node);
     opensm.args(["--console", "local", "-f", "/dev/null", "-l", "2"]);

@@ -70,7 +70,7 @@ struct Taken {
     /// Name of the fabric, for messages.
     name: String,
     nodes: Vec<Value>,
-    /// What ibqueryerrors prints.
+    /// Output of ibqueryerrors.
     errors: String,
 }
 
@@ -124,7 +124,7 @@ impl Taken {
         taken
     }
 
-    /// What a command prints of the snapshot.
+    /// Output of a command that reads the snapshot.
     fn text(&self, arguments: &[&str]) -> String {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ib"));
         printed(command.args(arguments).args(["--from", &self.path]))

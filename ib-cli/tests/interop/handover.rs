@@ -35,7 +35,7 @@ impl Running {
         }
     }
 
-    /// Whether the manager has said that the subnet is up. OpenSM says SUBNET UP.
+    /// Returns true if the manager has said that the subnet is up. OpenSM says SUBNET UP.
     fn is_up(&self) -> bool {
         let text = fs::read(&self.log).unwrap_or_default();
         let text = String::from_utf8_lossy(&text).to_lowercase();

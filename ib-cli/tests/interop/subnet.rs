@@ -255,7 +255,7 @@ fn flatten(fields: &Map<String, Value>, to: &mut Vec<(String, Value)>) {
     }
 }
 
-/// Whether both values are equal, as numbers, as addresses, or in the tool's words for numbers.
+/// Returns true if both values are equal, as numbers, as addresses, or in the tool's words for numbers.
 fn is_same(ours: &Value, name: &str, theirs: &str) -> bool {
     match ours {
         Value::String(text) => {

@@ -1,4 +1,4 @@
-//! What goes wrong beside a running manager: wrong files at a reload, a full disk.
+//! Faults beside a running manager: wrong files at a reload, a full disk.
 
 use std::{fs, io::Read as _, process::Command};
 

@@ -55,7 +55,7 @@ impl AlternatePaths {
         }
     }
 
-    /// Whether the other side waits for our word on its path.
+    /// Returns true if the other side waits for our word on its path.
     pub(super) fn is_asked(&self, id: u32) -> bool {
         self.theirs.get(&id).is_some_and(|asked| !asked.is_answered)
     }

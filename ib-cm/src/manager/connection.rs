@@ -76,19 +76,19 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Whether a message is out that the other side has to answer.
+    /// Returns true if a message is out that the other side has to answer.
     pub(super) fn awaits_answer(&self) -> bool {
         use ConnectionState::{DreqSent, RepSent, ReqSent};
 
         matches!(self.state, ReqSent | RepSent | DreqSent)
     }
 
-    /// Whether a message that names both numbers is of this connection.
+    /// Returns true if a message that names both numbers is of this connection.
     pub(super) fn is_with(&self, remote_id: u32) -> bool {
         self.remote_id == remote_id
     }
 
-    /// Whether the message sent last is this one.
+    /// Returns true if the message sent last is this one.
     pub(super) fn said_last(&self, attribute: AttributeId) -> bool {
         let message = self.message.as_ref();
         message.is_some_and(|mad| mad.header().attribute_id() == attribute)

@@ -172,7 +172,7 @@ impl CommunicationManager {
     }
 }
 
-/// Whether the sender's queue pair is of this connection alone; a reliable datagram's serves many.
+/// Returns true if the sender's queue pair is of this connection alone; a reliable datagram's serves many.
 fn uses_queue_pair(req: &Req) -> bool {
     req.transport_service_type() != TransportService::RD && req.local_qpn().bits() != 0
 }

@@ -91,7 +91,7 @@ fn states(checker: &mut Checker<'_>) {
     }
 }
 
-/// Whether a manager has configured the link of a port.
+/// Returns true if a manager has configured the link of a port.
 fn is_configured(port: &SnapshotPort) -> bool {
     matches!(port.state(), Some(PortState::ARMED | PortState::ACTIVE))
 }

@@ -161,7 +161,7 @@ impl Agents {
         }
     }
 
-    /// Whether no request is queued.
+    /// Returns true if no request is queued.
     pub(super) const fn is_empty(&self) -> bool {
         self.waiting == 0
     }

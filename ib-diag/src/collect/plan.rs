@@ -54,7 +54,7 @@ pub(super) enum What {
 }
 
 impl What {
-    /// Whether the attribute belongs to performance management.
+    /// Returns true if the attribute belongs to performance management.
     pub(super) const fn is_perf(self) -> bool {
         matches!(
             self,
@@ -305,7 +305,7 @@ fn gets_of_port(
     gets
 }
 
-/// Whether a port has SLtoVL tables: it has several lanes, and is no port 0 of a switch.
+/// Returns true if a port has SLtoVL tables: it has several lanes, and is no port 0 of a switch.
 fn has_lanes(node: &SnapshotNode, port: PortNum) -> bool {
     let info = node.port(port).and_then(|port| port.info);
     let is_end_of_switch = node.is_switch() && port == PortNum::MANAGEMENT;

@@ -218,7 +218,7 @@ const MAX_UNASKED: usize = 256;
 pub(super) struct Bench<'a> {
     wire: &'a mut dyn Wire,
     pub(super) options: ConformOptions,
-    /// What the cases before found unmet.
+    /// The preconditions that the cases before found unmet.
     unmet: &'a mut UnmetPreconditions,
     /// The nodes, ports and cables as they were when the case began.
     pub(super) subnet: Snapshot,
@@ -290,7 +290,7 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// Whether a manager's Get of SMInfo is among the datagrams that have no answer yet.
+    /// Returns true if a manager's Get of SMInfo is among the datagrams that have no answer yet.
     pub(super) fn is_polled(&self) -> bool {
         self.unasked.iter().any(|mad| {
             let header = mad.header();
@@ -488,7 +488,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Whether a datagram answers the transaction.
+/// Returns true if a datagram answers the transaction.
 pub(super) fn is_answer(mad: &Mad, class: MgmtClass, id: TransactionId) -> bool {
     let header = mad.header();
     header.mgmt_class() == class

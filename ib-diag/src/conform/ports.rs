@@ -323,7 +323,7 @@ pub(super) fn settable(read: &PortInfo) -> PortInfo {
     info
 }
 
-/// Whether two readings show the same port. Violation counters and the port of arrival may differ.
+/// Returns true if two readings show the same port. Violation counters and the port of arrival may differ.
 pub(super) fn same_but_counters(a: &PortInfo, b: &PortInfo) -> bool {
     let mut b = *b;
     b.set_m_key_violations(a.m_key_violations())

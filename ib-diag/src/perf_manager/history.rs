@@ -47,7 +47,7 @@ impl PortHistory {
         &self.name
     }
 
-    /// Whether the last sweep found the port.
+    /// Returns true if the last sweep found the port.
     #[must_use]
     pub const fn is_active(&self) -> bool {
         !self.is_gone

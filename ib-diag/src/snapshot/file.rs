@@ -281,7 +281,7 @@ impl Snapshot {
         }
     }
 
-    /// Whether the nodes are in order and every port that is named exists.
+    /// Returns true if the nodes are in order and every port that is named exists.
     fn is_consistent(&self) -> bool {
         let is_sorted = self
             .nodes

@@ -77,7 +77,7 @@ wire_struct! {
     ///
     /// Source: IBA vol. 1, A10.4.3; `attributes.csv`, struct `CACongestionSetting`.
     pub struct CaCongestionSetting("CACongestionSetting", 132 bytes) {
-        /// Whether the settings are per queue pair or per service level.
+        /// True if the settings are per queue pair or per service level.
         port_control,             set_port_control:             u16                     = 0, 16;
         /// The following fields that are to be used, one bit each.
         control_map,              set_control_map:              u16                     = 16, 16;

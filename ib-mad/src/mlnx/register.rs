@@ -76,7 +76,7 @@ wire_struct! {
         register_id, set_register_id: u16                = 32, 16;
         /// This is an answer.
         r,           set_r:           bool               = 48, 1;
-        /// Whether the register is read or written.
+        /// True if the register is read or written.
         method,      set_method:      MlnxRegisterMethod = 49, 7;
         /// Kind of access: 1 is to registers.
         class,       set_class:       u8                 = 56, 8;

@@ -177,7 +177,7 @@ code_points! {
 }
 
 impl FecMode {
-    /// Whether the link counts symbols, as Reed-Solomon correction does, and not blocks by lane.
+    /// Returns true if the link counts symbols, as Reed-Solomon correction does, and not blocks by lane.
     #[must_use]
     pub const fn is_reed_solomon(self) -> bool {
         matches!(self, Self::RS | Self::LOW_LATENCY_RS)

@@ -54,7 +54,7 @@ pub trait Counters: Attribute + IntoBytes + Immutable {
         })
     }
 
-    /// Whether the counter `field` has reached all ones, or an element of it has; `None` if it is no
+    /// Returns true if the counter `field` has reached all ones, or an element of it has; `None` if it is no
     /// counter of this attribute.
     fn is_saturated(&self, field: &str) -> Option<bool> {
         let counter = Self::LAYOUT.field(field)?;

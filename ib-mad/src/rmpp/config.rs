@@ -35,7 +35,7 @@ pub struct RmppConfig {
     pub max_senders_per_port: usize,
     /// Bytes of all messages together that are being sent; one message is sent whatever its length.
     pub max_send_memory: usize,
-    /// Whether every peer acknowledges. Preloaded clients of ibsim do not: they take the first segment for the
+    /// True if every peer acknowledges. Preloaded clients of ibsim do not: they take the first segment for the
     /// message, and what comes after it reaches the next client in the same place. Where this is false, the first
     /// segments go once, and a transfer that is not acknowledged at all ends without an ABORT. An acknowledged
     /// one goes on as any other.

@@ -60,7 +60,7 @@ impl RmppKey {
         }
     }
 
-    /// Whether both request and answer are messages of many segments.
+    /// Returns true if both request and answer are messages of many segments.
     fn is_double_sided(self) -> bool {
         matches!(self.method, Method::GET_MULTI | Method::GET_MULTI_RESP)
     }
@@ -222,12 +222,12 @@ impl Rmpp {
         true
     }
 
-    /// Whether this message is being received, or was and is remembered.
+    /// Returns true if this message is being received, or was and is remembered.
     pub(crate) fn receives(&self, key: RmppKey) -> bool {
         self.receivers.contains_key(&key)
     }
 
-    /// Whether a datagram belongs to a transfer that goes on or is remembered.
+    /// Returns true if a datagram belongs to a transfer that goes on or is remembered.
     #[must_use]
     pub fn knows(&self, mad: &Mad) -> bool {
         let key = RmppKey::of_data(mad);

@@ -162,13 +162,13 @@ impl RmppReceiver {
         }
     }
 
-    /// Whether the message is whole.
+    /// Returns true if the message is whole.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.state == State::Complete
     }
 
-    /// Whether nothing is left to be done, so that the receiver may go.
+    /// Returns true if nothing is left to be done, so that the receiver may go.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.answer.is_none() && matches!(self.state, State::Ended(_) | State::Forgotten)

@@ -99,7 +99,7 @@ impl RmppSender {
         self.segments
     }
 
-    /// Whether the peer has acknowledged anything, or opened the window.
+    /// Returns true if the peer has acknowledged anything, or opened the window.
     #[must_use]
     pub fn is_acknowledged(&self) -> bool {
         self.acknowledged > 0 || self.window_last > 1
@@ -293,7 +293,7 @@ pub(super) fn write(mad: &mut Mad, at: usize, bytes: &[u8]) {
     }
 }
 
-/// Whether the packet is to be answered with an ABORT for its version. An ABORT of any version is none:
+/// Returns true if the packet is to be answered with an ABORT for its version. An ABORT of any version is none:
 /// it is never answered.
 pub(super) fn is_of_another_version(header: &RmppHeader) -> bool {
     header.rmpp_version() != 1 && header.rmpp_type() != RmppType::ABORT

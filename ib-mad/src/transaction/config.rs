@@ -19,7 +19,7 @@ pub struct WindowConfig {
     pub busy_wait: Duration,
     /// Number of repetitions after answers BUSY.
     pub busy_retries: u32,
-    /// How many redirections of a request to follow; with 0 the answer with the redirection is an
+    /// Number of redirections of a request to follow; with 0 the answer with the redirection is an
     /// [`Answer`](super::Answer) as any other. One without a LID, which needs a path query first,
     /// always is.
     pub max_redirects: u32,

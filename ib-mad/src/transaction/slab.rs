@@ -151,7 +151,7 @@ impl<C> Slab<C> {
         }
     }
 
-    /// Whether the place of this ID in the table is free.
+    /// Returns true if the place of this ID in the table is free.
     pub(super) fn is_free(&self, id: u32) -> bool {
         self.ids.get(self.place(id)) == Some(&Index::NONE)
     }

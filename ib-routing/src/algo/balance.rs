@@ -52,7 +52,7 @@ pub fn room(choices: usize) -> usize {
     choices.max(EFFORT / rounds(choices))
 }
 
-/// Whether nothing can gain much: the highest load is within 2 % of the mean of used channels.
+/// Returns true if nothing can gain much: the highest load is within 2 % of the mean of used channels.
 #[must_use]
 pub fn is_even(load: &IdxVec<ChannelIdx, u64>) -> bool {
     let used = load.iter().filter(|&&load| load > 0).count() as u64;

@@ -16,7 +16,7 @@ use crate::{
     index::{ChannelIdx, IdxVec, SwitchIdx},
 };
 
-/// Where the dependencies of each channel lie: one bit per channel that leaves the switch it enters.
+/// The places of the dependencies of each channel in memory: one bit per channel that leaves the switch it enters.
 ///
 /// One layout serves the graphs of all lanes of a fabric.
 #[derive(Debug)]
@@ -165,7 +165,7 @@ impl<'a> ChannelGraph<'a> {
         self.order[channel].label
     }
 
-    /// Whether `to` is a dependency of `from`, whose end it must leave.
+    /// Returns true if `to` is a dependency of `from`, whose end it must leave.
     #[inline]
     #[must_use]
     pub fn contains(&self, from: ChannelIdx, to: ChannelIdx) -> bool {
@@ -173,7 +173,7 @@ impl<'a> ChannelGraph<'a> {
         self.after.get(word).is_some_and(|word| word & mask != 0)
     }
 
-    /// Whether `to` was refused as a dependency of `from` before.
+    /// Returns true if `to` was refused as a dependency of `from` before.
     #[inline]
     #[must_use]
     pub fn refuses(&self, from: ChannelIdx, to: ChannelIdx) -> bool {

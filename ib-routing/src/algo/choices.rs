@@ -59,7 +59,7 @@ impl Choices {
         self.places.len()
     }
 
-    /// Whether there is no tree, or no switch.
+    /// Returns true if there is no tree, or no switch.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()

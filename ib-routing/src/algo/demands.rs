@@ -27,7 +27,7 @@ pub struct Demand {
     pub target: SwitchIdx,
     /// The number of LIDs that share it and count: those of CAs and routers, and after [`Demands::count_switches`] all.
     pub weight: u64,
-    /// Whether LIDs of CAs or routers share it.
+    /// True if LIDs of CAs or routers share it.
     pub is_to_cas: bool,
     /// All LIDs that share it. The LIDs of a switch itself share the first tree of its CAs.
     pub lids: Vec<Lid>,
@@ -77,7 +77,7 @@ impl Demands {
         }
     }
 
-    /// Whether some cable joins two switches with senders: so it is in direct networks (tori, dragonflies),
+    /// Returns true if some cable joins two switches with senders: so it is in direct networks (tori, dragonflies),
     /// where all switches have CAs, and not in fat trees.
     #[must_use]
     pub fn is_direct(&self, fabric: &Fabric) -> bool {

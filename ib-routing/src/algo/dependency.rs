@@ -112,7 +112,7 @@ impl DependencyGraph {
         }
     }
 
-    /// Whether there is this edge.
+    /// Returns true if there is this edge.
     #[inline]
     #[must_use]
     pub fn contains(&self, from: Vertex, to: Vertex) -> bool {

@@ -204,7 +204,7 @@ impl<A: FnMut(usize, ChannelIdx, ChannelIdx) -> bool> Rerouter<'_, '_, A> {
         fits
     }
 
-    /// Whether the new channel may follow those that lead to it, and be followed by the next.
+    /// Returns true if the new channel may follow those that lead to it, and be followed by the next.
     fn admits(&mut self, target: SwitchIdx, reroute: Reroute) -> bool {
         let fabric = self.plan.fabric;
         let Reroute {

@@ -37,7 +37,7 @@ pub struct Lanes<'a> {
     to: IdxVec<ChannelIdx, SwitchIdx>,
     /// Lane of each switch's path in the tree at hand, or [`NO_LANE`].
     lane: IdxVec<SwitchIdx, u8>,
-    /// Whether a switch's path fits on the lane at hand, as far as is known.
+    /// True if a switch's path fits on the lane at hand, as far as is known.
     fit: IdxVec<SwitchIdx, Fit>,
     /// Lanes that hold a whole path, a bit each.
     masks: IdxVec<SwitchIdx, u16>,
@@ -51,7 +51,7 @@ pub struct Lanes<'a> {
 /// No lane yet.
 pub const NO_LANE: u8 = u8::MAX;
 
-/// Whether a path fits on a lane.
+/// True if a path fits on a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fit {
     Unknown,

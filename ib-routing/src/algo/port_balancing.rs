@@ -156,7 +156,7 @@ pub fn route(
     Ok(())
 }
 
-/// What an attempt gave each channel, in the order of [`Inputs::out_ports`].
+/// The number that an attempt gave each channel, in the order of [`Inputs::out_ports`].
 #[derive(Clone)]
 struct Attempt {
     /// Routes that pass.
@@ -170,7 +170,7 @@ impl Attempt {
         self.sent.iter().copied().max().unwrap_or(0)
     }
 
-    /// Whether no attempt can gain much: the highest load is within 5 % of the mean.
+    /// Returns true if no attempt can gain much: the highest load is within 5 % of the mean.
     fn is_even(&self) -> bool {
         let sum: u64 = self.sent.iter().sum();
         let mean = sum / self.sent.len().max(1) as u64;
@@ -359,7 +359,7 @@ impl<'a> Inputs<'a> {
         place.copied().unwrap_or(usize::MAX)
     }
 
-    /// Whether the LIDs of a port are routed.
+    /// Returns true if the LIDs of a port are routed.
     fn is_routed(&self, port: &Destination) -> bool {
         match self.share {
             Share::All => true,
@@ -403,12 +403,12 @@ impl<'a> Inputs<'a> {
         with_cas
     }
 
-    /// Whether some port has several LIDs.
+    /// Returns true if some port has several LIDs.
     fn has_siblings(&self) -> bool {
         !self.system.is_empty()
     }
 
-    /// Whether each LID compares all candidates, as no order of them lasts.
+    /// Returns true if each LID compares all candidates, as no order of them lasts.
     fn scans_all_candidates(&self) -> bool {
         self.has_siblings() || self.options.port_shifting
     }
@@ -458,7 +458,7 @@ fn order_out_ports(
     out_ports
 }
 
-/// Whether two channels join the same switches in the same direction.
+/// Returns true if two channels join the same switches in the same direction.
 fn has_parallel_channels(fabric: &Fabric) -> bool {
     let mut met = IdxVec::filled(fabric.num_switches(), None);
     fabric.channels().iter().any(|channel| {

@@ -40,7 +40,7 @@ pub struct SwitchPort {
 }
 
 impl SwitchPort {
-    /// Whether both name the same port.
+    /// Returns true if both name the same port.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
         (self.switch, self.port) == (other.switch, other.port)
@@ -63,7 +63,7 @@ pub struct Transit {
 }
 
 impl Transit {
-    /// Whether LIDs of the cluster may leave by the port.
+    /// Returns true if LIDs of the cluster may leave by the port.
     #[must_use]
     pub fn leads_to(&self, cluster: &str) -> bool {
         self.to.is_empty() || self.to.iter().any(|name| name == cluster)
@@ -163,7 +163,7 @@ impl ClusterConfig {
         }
     }
 
-    /// Whether the cluster is only declared: it has a name and LIDs, and neither a switch nor a boundary.
+    /// Returns true if the cluster is only declared: it has a name and LIDs, and neither a switch nor a boundary.
     ///
     /// A file describes the other clusters to one cluster with only `cluster NAME` and `lids FIRST LAST` for each.
     #[must_use]
@@ -171,7 +171,7 @@ impl ClusterConfig {
         self.switches.is_empty() && self.boundary.is_empty()
     }
 
-    /// Whether the cluster ends at this port.
+    /// Returns true if the cluster ends at this port.
     #[must_use]
     pub fn ends_at(&self, switch: Guid, port: PortNum) -> bool {
         let here = |place: &SwitchPort| (place.switch, place.port) == (switch, port);

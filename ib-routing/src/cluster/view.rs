@@ -226,7 +226,7 @@ fn add_remote(
     Ok(remote)
 }
 
-/// Whether a port has a cable and neither end is disabled.
+/// Returns true if a port has a cable and neither end is disabled.
 pub(super) fn cable_is_up(fabric: &Fabric, end: PortRef) -> bool {
     let up = |end: PortRef| fabric.port(end).filter(|port| !port.disabled);
     up(end).and_then(|port| up(port.peer?)).is_some()

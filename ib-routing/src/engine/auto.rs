@@ -50,8 +50,8 @@ impl Choice {
         self.report.loops == 0 && self.report.deadlock_free
     }
 
-    /// Whether these routes are preferred to those of an earlier candidate. `vls` is the number of lanes that routes
-    /// may use.
+    /// Returns true if these routes are preferred to those of an earlier candidate. `vls` is the number of lanes that
+    /// routes may use.
     fn is_better_than(&self, other: &Self, vls: u8) -> bool {
         // On a fabric in parts some pairs have no route.
         if self.report.unreachable != other.report.unreachable {
@@ -70,7 +70,8 @@ impl Choice {
         }
     }
 
-    /// Whether the load is so much lower than that of others, which need no more lanes, that these are preferred.
+    /// Returns true if the load is so much lower than that of others, which need no more lanes, that these are
+    /// preferred.
     fn is_worth_its_lanes(&self, other: &Self, vls: u8) -> bool {
         let [own, best] = [self, other].map(|choice| choice.report.link_load.max);
         let lanes = self.routes.vls();

@@ -1,6 +1,6 @@
 //! Dimension order (`dor`): shortest paths that leave by the first port that leads nearer.
 //!
-//! Where every switch has its dimensions on ports in the same order, packets cross a mesh or hypercube
+//! If every switch has its dimensions on ports in the same order, packets cross a mesh or hypercube
 //! dimension by dimension and cannot deadlock on one virtual lane. On a torus they can: torus-2QoS is
 //! for that. Parallel cables of a dimension share the load. `port_order` gives the order of dimensions
 //! to switches cabled otherwise. Time as minhop. Source: Dally and Seitz, "The torus routing chip", 1986.

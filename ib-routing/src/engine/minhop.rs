@@ -59,7 +59,7 @@ impl RoutingEngine for MinHop {
     }
 }
 
-/// Whether an option or ports with several LIDs ask for a rule that holds at each switch: a certain order of
+/// Returns true if an option or ports with several LIDs ask for a rule that holds at each switch: a certain order of
 /// its ports, ports that do not count, or LIDs of one port that part.
 fn chooses_by_port(lids: &LidMap, options: &RouteOptions) -> bool {
     let has_siblings = |end: &Destination| end.range.lmc().lid_count() > 1;

@@ -34,7 +34,7 @@ pub struct NewNode {
     pub description: String,
     /// Name in topology files; empty means `S-`, `H-` or `R-` and the GUID.
     pub name: String,
-    /// Whether port 0 of the switch is enhanced.
+    /// True if port 0 of the switch is enhanced.
     pub enhanced_port_0: bool,
 }
 

@@ -30,7 +30,7 @@ pub struct Port {
     pub width: Option<LinkWidth>,
     /// Active speed, if known.
     pub speed: Option<LinkSpeed>,
-    /// Whether the link may carry routes. A cable can be known and its link not be up.
+    /// True if the link may carry routes. A cable can be known and its link not be up.
     pub disabled: bool,
     /// `s=`, `w=`, `v=`, `e=` of `ibnetdiscover -f`: enabled speed, width, VLs and extended speed.
     pub enabled: Enabled,
@@ -66,7 +66,7 @@ pub struct Node {
     pub description: String,
     /// The name in topology files, as `S-0002c90300a1b2c3`.
     pub name: String,
-    /// Whether port 0 of the switch is enhanced.
+    /// True if port 0 of the switch is enhanced.
     pub enhanced_port_0: bool,
     /// Its switch index; `None` if it is no switch.
     pub(super) switch: Option<SwitchIdx>,

@@ -34,7 +34,7 @@ impl FabricSpec {
         "mcsm",
     ];
 
-    /// Whether text names a generator (`torus:...`, `thesis`) and not a file.
+    /// Returns true if text names a generator (`torus:...`, `thesis`) and not a file.
     #[must_use]
     pub fn is_spec(text: &str) -> bool {
         let kind = text.split(':').next().unwrap_or_default();

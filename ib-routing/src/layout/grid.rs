@@ -30,7 +30,7 @@ pub(super) struct Grid {
     sizes: Vec<usize>,
     /// The coordinates of each switch.
     coordinates: IdxVec<SwitchIdx, Vec<usize>>,
-    /// Whether the grid has one dimension, which is a ring.
+    /// True if the grid has one dimension, which is a ring.
     is_ring: bool,
 }
 
@@ -60,7 +60,7 @@ impl Grid {
         })
     }
 
-    /// Whether the fabric can only be a grid: a line, and a square of four switches, are trees too.
+    /// Returns true if the fabric can only be a grid: a line, and a square of four switches, are trees too.
     pub(super) fn is_clear(&self) -> bool {
         match self.sizes.as_slice() {
             [] => false,

@@ -104,7 +104,7 @@ impl<'g> Lanes<'g> {
         self.protected
     }
 
-    /// Whether traffic from CAs (or else a switch alone) to a port must not come to deadlock.
+    /// Returns true if traffic from CAs (or else a switch alone) to a port must not come to deadlock.
     pub(crate) fn protects(&self, from_cas: bool, to: &Destination) -> bool {
         match self.protected {
             Protected::Nothing => false,
@@ -135,7 +135,7 @@ impl<'g> Lanes<'g> {
         admitted
     }
 
-    /// Whether `to` is a dependency of `from` on each lane in `mask`.
+    /// Returns true if `to` is a dependency of `from` on each lane in `mask`.
     pub(crate) fn contains(&self, mask: u16, from: ChannelIdx, to: ChannelIdx) -> bool {
         bits(mask).all(|lane| {
             let graph = self.graphs.get(lane).and_then(Option::as_ref);

@@ -111,7 +111,7 @@ impl Repairer<'_> {
         exit.is_some() && self.routes.path(self.fabric, switch, lid).last() == exit
     }
 
-    /// Whether packets that arrive in the direction of `busy` may go on by `channel`.
+    /// Returns true if packets that arrive in the direction of `busy` may go on by `channel`.
     fn is_same_direction(&self, busy: ChannelIdx, channel: ChannelIdx, lid: Lid) -> bool {
         let Rule::UpDown(classes) = self.rule else {
             return true;

@@ -30,7 +30,7 @@ struct Growth<'d> {
     lid: Lid,
     /// Length of each switch's path; [`OUTSIDE`] if it has none.
     length: IdxVec<SwitchIdx, u32>,
-    /// Whether the path's first channel goes up.
+    /// True if the path's first channel goes up.
     goes_up: IdxVec<SwitchIdx, bool>,
     /// The switches without a path at the beginning, although cables join them with the destination.
     cut_off: Vec<SwitchIdx>,
@@ -252,7 +252,7 @@ impl Repairer<'_> {
         }
     }
 
-    /// Whether a switch that came through one that has just joined stays with it: where paths need not be
+    /// Returns true if a switch that came through one that has just joined stays with it: where paths need not be
     /// the shortest, a longer one in place is better than a shorter one elsewhere.
     fn may_follow(&self, growth: &Growth<'_>, channel: ChannelIdx, lanes: &mut Lanes<'_>) -> bool {
         let (from, lid) = (self.fabric.channel(channel), growth.lid);
@@ -279,7 +279,7 @@ impl Repairer<'_> {
         Some(Reverse((length, switch)))
     }
 
-    /// Whether a switch outside may join by `channel`.
+    /// Returns true if a switch outside may join by `channel`.
     fn allows(&self, growth: &Growth<'_>, phase: Phase, channel: ChannelIdx) -> bool {
         let ends = self.fabric.channel(channel);
         if growth.length[ends.to] == OUTSIDE || self.dead.contains(&channel) {

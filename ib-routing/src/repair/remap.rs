@@ -21,7 +21,7 @@ pub(crate) struct Remapped {
     pub(crate) was: IdxVec<SwitchIdx, Option<SwitchIdx>>,
     /// By channel of the old fabric: the channel that it is now, if its cable is the same.
     pub(crate) channels: IdxVec<ChannelIdx, Option<ChannelIdx>>,
-    /// Whether the fabric has cables between switches that it did not have before.
+    /// True if the fabric has cables between switches that it did not have before.
     pub(crate) grown: bool,
     /// A new switch among SLtoVL tables that differ by port: only the engine can make its tables.
     pub(crate) new_tables: Option<Guid>,
@@ -96,7 +96,8 @@ pub(crate) fn remap(
     }
 }
 
-/// Whether every LID leaves the fabric by the same port of the same switch as before, by tables of the same length.
+/// Returns true if every LID leaves the fabric by the same port of the same switch as before, by tables of the same
+/// length.
 fn has_same_places(old: RoutesInUse<'_>, fabric: &Fabric, lids: &LidMap) -> bool {
     let place = |fabric: &Fabric, end: &Destination| {
         let switch = end.switch.map(|switch| fabric.switch_guid(switch));
@@ -116,14 +117,14 @@ fn unowned(routes: &Routes, lids: &LidMap) -> Vec<Lid> {
     all.filter(is_unowned).collect()
 }
 
-/// Whether a fabric has a cable between switches that it had not.
+/// Returns true if a fabric has a cable between switches that it had not.
 pub(crate) fn has_grown(old: &Fabric, new: &Fabric) -> bool {
     let was = old_switches(old, new);
     let mut switches = was.iter_enumerated();
     switches.any(|(switch, &before)| is_new(new, switch, &alive_ports(old, new, before, switch)))
 }
 
-/// Whether a switch has a channel that is not among those that were there.
+/// Returns true if a switch has a channel that is not among those that were there.
 fn is_new(fabric: &Fabric, switch: SwitchIdx, alive: &[bool]) -> bool {
     let was = |port: PortNum| alive.get(usize::from(port.0)) == Some(&true);
     let mut channels = fabric.channels_from(switch);

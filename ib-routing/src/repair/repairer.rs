@@ -255,7 +255,7 @@ impl<'a> Repairer<'a> {
         switches.any(|switch| self.is_cut_off(root, switch, reader))
     }
 
-    /// Whether a switch needs another path to a LID at `root`.
+    /// Returns true if a switch needs another path to a LID at `root`.
     pub(super) fn is_cut_off(&self, root: SwitchIdx, switch: SwitchIdx, reader: &Reader) -> bool {
         let hops = reader.hops(switch);
         self.parts[switch] == self.parts[root]

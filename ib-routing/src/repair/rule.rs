@@ -29,7 +29,7 @@ pub(crate) enum Rule {
 /// The rules to try, the best first: at least one.
 pub(crate) struct Rules {
     pub(crate) rules: Vec<Rule>,
-    /// Whether the routes break a rule that would be better than all of these.
+    /// True if the routes break a rule that would be better than all of these.
     pub(crate) best_refused: bool,
 }
 
@@ -119,7 +119,7 @@ fn directions(
     up_down::directions(fabric, &place.collect())
 }
 
-/// Whether no packet between CAs goes up after it went down, judged by the dependencies between their channels.
+/// Returns true if no packet between CAs goes up after it went down, judged by the dependencies between their channels.
 fn obeys(dependencies: &DependencyGraph, classes: &IdxVec<ChannelIdx, u8>) -> bool {
     let mut edges = dependencies.edges();
     edges.all(|(from, to)| classes[from.channel] != DOWN || classes[to.channel] != UP)

@@ -21,7 +21,8 @@ pub struct SharedLft {
 }
 
 impl SharedLft {
-    /// Whether both are the same memory, so that their content is equal. Two tables of equal content may differ.
+    /// Returns true if both are the same memory, so that their content is equal. Two tables of equal content may
+    /// differ.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.buffer, &other.buffer)
@@ -167,7 +168,7 @@ impl Rows {
         }
     }
 
-    /// Whether two rows are the same memory.
+    /// Returns true if two rows are the same memory.
     #[inline]
     pub(super) fn is_same(&self, other: &Self, at: usize) -> bool {
         match (self.shared(at), other.shared(at)) {

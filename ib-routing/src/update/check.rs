@@ -108,8 +108,8 @@ pub fn simulate(
     Ok(())
 }
 
-/// Whether `order` proves that no mixture of both route sets can deadlock: no packet to a LID that is not drained goes
-/// backwards in it, for either entry of each switch and either service level of the packet.
+/// Returns true if `order` proves that no mixture of both route sets can deadlock: no packet to a LID that is not
+/// drained goes backwards in it, for either entry of each switch and either service level of the packet.
 #[must_use]
 pub fn holds(
     fabric: &Fabric,

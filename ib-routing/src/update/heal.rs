@@ -170,7 +170,7 @@ fn find(
 }
 
 impl Healing {
-    /// Whether nothing is to be written.
+    /// Returns true if nothing is to be written.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.writes.is_empty()

@@ -52,7 +52,7 @@ impl Side {
     }
 }
 
-/// Whether the steps from old routes to new ones are safe.
+/// True if the steps from old routes to new ones are safe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Safety {
     /// The steps are safe in any order that rules out loops. The proof is an order of all channels.
@@ -82,7 +82,7 @@ pub struct Transition {
     pub stages: Vec<Vec<BlockRef>>,
     /// LIDs to drain before the first stage and to open again after the last, with the reason.
     pub drain: BTreeMap<Lid, DrainReason>,
-    /// Whether the steps are safe from deadlock.
+    /// True if the steps are safe from deadlock.
     pub safety: Safety,
     /// Pairs of source switch and LID of a CA whose service level changes.
     pub new_sls: u64,

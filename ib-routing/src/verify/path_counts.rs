@@ -346,7 +346,7 @@ impl PathCounts {
         }
     }
 
-    /// Whether all dependencies of a cycle are in use.
+    /// Returns true if all dependencies of a cycle are in use.
     fn has_cycle(&self, level: usize, cycle: &[Vertex]) -> bool {
         let after = cycle.iter().cycle().skip(1);
         cycle.iter().zip(after).all(|(from, to)| {
@@ -372,7 +372,7 @@ impl PathCounts {
     }
 }
 
-/// Whether a fabric has channels that are none of the old fabric's.
+/// Returns true if a fabric has channels that are none of the old fabric's.
 fn has_new(fabric: &Fabric, channels: &IdxVec<ChannelIdx, Option<ChannelIdx>>) -> bool {
     channels.iter().flatten().count() < fabric.channels().len()
 }
@@ -510,7 +510,7 @@ fn ca_lids(lids: &LidMap, switch: SwitchIdx) -> u32 {
     cas.map(|end| u32::from(end.range.lmc().lid_count())).sum()
 }
 
-/// Whether dependencies lead forward in an order of all channels on all lanes.
+/// Returns true if dependencies lead forward in an order of all channels on all lanes.
 fn agrees<'e>(
     fabric: &Fabric,
     lanes: u8,

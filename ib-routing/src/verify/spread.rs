@@ -43,7 +43,7 @@ impl SwitchSpread {
         Self { switch, ports }
     }
 
-    /// Whether no port forwards at least two LIDs more than another one.
+    /// Returns true if no port forwards at least two LIDs more than another one.
     #[must_use]
     pub fn is_even(&self) -> bool {
         is_even(&self.ports)
@@ -97,13 +97,13 @@ impl LidSpread {
         spreads.collect()
     }
 
-    /// Whether no neighbour gets at least two LIDs more than another one of those that get any.
+    /// Returns true if no neighbour gets at least two LIDs more than another one of those that get any.
     #[must_use]
     pub fn neighbors_are_even(&self) -> bool {
         is_even(&self.neighbors)
     }
 
-    /// Whether no port forwards at least two LIDs more than another one of those that forward any.
+    /// Returns true if no port forwards at least two LIDs more than another one of those that forward any.
     #[must_use]
     pub fn ports_are_even(&self) -> bool {
         is_even(&self.ports)

@@ -75,7 +75,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Whether the routes may be installed.
+    /// Returns true if the routes may be installed.
     #[must_use]
     pub const fn may_install(self) -> bool {
         !matches!(self, Self::Refused(_))
@@ -107,7 +107,7 @@ impl VerifyReport {
         .flatten()
     }
 
-    /// Whether the routes may be installed: the worst defect that is not permitted decides.
+    /// Returns true if the routes may be installed: the worst defect that is not permitted decides.
     #[must_use]
     pub fn verdict(&self, permission: Permission) -> Verdict {
         let is_permitted = |defect: &Defect| match defect {

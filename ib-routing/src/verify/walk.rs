@@ -133,7 +133,7 @@ impl Target<'_> {
         self.owner.is_some_and(Destination::is_switch)
     }
 
-    /// Whether another LID is of the same switch and kind.
+    /// Returns true if another LID is of the same switch and kind.
     pub(crate) fn is_beside(&self, other: &Self) -> bool {
         let switch = |target: &Self| target.owner.and_then(|owner| owner.switch);
         switch(self) == switch(other) && self.is_switch() == other.is_switch()

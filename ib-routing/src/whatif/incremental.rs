@@ -233,7 +233,7 @@ impl<'a, 'g> Base<'a, 'g> {
         });
     }
 
-    /// Whether CAs at other switches than `except` (in order, with all upstream) send to a LID by this
+    /// Returns true if CAs at other switches than `except` (in order, with all upstream) send to a LID by this
     /// dependency.
     fn takes(&self, lid: Lid, except: &[SwitchIdx], from: Vertex, to: Vertex) -> bool {
         let ends = self.fabric.channel(from.channel);

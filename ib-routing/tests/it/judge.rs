@@ -130,7 +130,7 @@ fn load_is_what_counting_all_routes_gives() {
     }
 }
 
-/// Whether a port on the path from a source port, or that port itself, drops packets on `sl`.
+/// Returns true if a port on the path from a source port, or that port itself, drops packets on `sl`.
 fn is_dropped(net: &Net, source: &Destination, target: &Destination, lid: Lid, sl: Sl) -> bool {
     let lane = |table: &[Vl; 16]| table[usize::from(sl.bits())];
     let map = net.routes.vl_map();
@@ -306,7 +306,7 @@ fn groups<'a>(trees: &'a [MulticastTree], sl: Sl) -> Vec<Group<'a>> {
         .collect()
 }
 
-/// Whether packets between CAs and of the trees, on one lane, can wait for each other in a circle.
+/// Returns true if packets between CAs and of the trees, on one lane, can wait for each other in a circle.
 fn can_deadlock(net: &Net, trees: &[MulticastTree]) -> bool {
     let mut waits: BTreeMap<Out, BTreeSet<Out>> = BTreeMap::new();
     for (source, switch, ..) in net.cas() {

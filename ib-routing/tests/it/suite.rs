@@ -77,7 +77,7 @@ fn dump(fabric: &Fabric, lids: &LidMap, routes: &Routes) -> String {
     lfts::write(fabric, lids, routes)
 }
 
-/// Whether an engine must route a fixture: one of its topology, whole or with faults that it passes.
+/// Returns true if an engine must route a fixture: one of its topology, whole or with faults that it passes.
 fn must_route(engine: &SharedEngine, name: &str) -> bool {
     let is_tree = name.starts_with("gen-karyn") || name.starts_with("gen-ft-");
     match engine.name() {
@@ -89,7 +89,7 @@ fn must_route(engine: &SharedEngine, name: &str) -> bool {
     }
 }
 
-/// Whether all routes of an engine are as short as there are: those of a file are minhop's here.
+/// Returns true if all routes of an engine are as short as there are: those of a file are minhop's here.
 fn is_shortest(engine: &SharedEngine) -> bool {
     let paths = engine.guarantees(&RouteOptions::default()).paths;
     paths == PathRule::Shortest || *engine == engine::FILE
@@ -167,7 +167,7 @@ fn torus_config(fabric: &Fabric) -> String {
     text
 }
 
-/// Whether an error names a switch of the fabric and its defect. The error of torus-2QoS for a
+/// Returns true if an error names a switch of the fabric and its defect. The error of torus-2QoS for a
 /// configuration of another fabric cannot name one.
 fn is_fair_refusal(fabric: &Fabric, error: &RouteError) -> bool {
     match error {

@@ -289,7 +289,7 @@ fn choices() -> impl Iterator<Item = (Selector, u8, u8)> {
     })
 }
 
-/// Whether `value` is what a selector asks for; the best is asked for by none.
+/// Returns true if `value` is what a selector asks for; the best is asked for by none.
 fn asked_for(selector: Selector, value: Option<Ordering>) -> bool {
     value.is_some_and(|order| selector.accepts(order))
 }

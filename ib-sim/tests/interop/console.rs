@@ -68,7 +68,7 @@ fn answers(output: &str) -> Vec<String> {
     lines.map(str::to_owned).collect()
 }
 
-/// Whether a line says what is wrong with a command: in words of its own on each of the two.
+/// Returns true if a line says what is wrong with a command: in words of its own on each of the two.
 fn is_refusal(line: &str) -> bool {
     let shown = ["# Net status", "#\t", "#  dumped"];
     let in_words = [

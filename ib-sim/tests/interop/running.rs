@@ -175,7 +175,7 @@ pub(crate) fn difference(ours: &str, theirs: &str) -> Option<String> {
     }
 }
 
-/// Whether something comes true within some seconds.
+/// Returns true if something comes true within some seconds.
 fn soon(mut is: impl FnMut() -> bool) -> bool {
     (0..200).any(|_| {
         std::thread::sleep(Duration::from_millis(20));

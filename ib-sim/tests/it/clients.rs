@@ -17,7 +17,7 @@ use ib_testkit::worked_traces::{
     server::{RawClient, Running},
 };
 
-/// Whether the port that a client is attached to says that a subnet manager is there.
+/// Returns true if the port that a client is attached to says that a subnet manager is there.
 fn is_sm(client: &RawClient) -> bool {
     let data = client.ask(control_type::GET_PORT_INFO, client.slot, &[0]);
     let data = data.unwrap();

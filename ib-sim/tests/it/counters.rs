@@ -95,7 +95,7 @@ fn snapshot(host: &Host) -> Snapshot {
     })
 }
 
-/// Whether a counter counts packets and words that pass, delivered or not.
+/// Returns true if a counter counts packets and words that pass, delivered or not.
 fn is_traffic(name: &str) -> bool {
     ["_data", "_pkts", "_data_sl"]
         .iter()
@@ -111,7 +111,7 @@ struct Event {
     /// Steps before it; not counted.
     prepare: fn(&mut Host),
     happen: fn(&mut Host),
-    /// Whether packets and words are in `counts`, too.
+    /// True if packets and words are in `counts`, too.
     with_traffic: bool,
     counts: Vec<Count>,
 }

@@ -65,7 +65,8 @@ pub struct QosOptions {
 }
 
 impl Qos {
-    /// Whether it is in effect and names lanes of service levels. Routes that need several lanes for themselves override them.
+    /// Returns true if it is in effect and names lanes of service levels. Routes that need several lanes for themselves
+    /// override them.
     #[must_use]
     pub fn chooses_lanes(&self) -> bool {
         let kinds = [

@@ -16,7 +16,7 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    /// Whether this value is refused.
+    /// Returns true if this value is refused.
     pub(super) fn refuses(&self, value: &str) -> bool {
         !is_default(value, self.default)
     }
@@ -59,7 +59,7 @@ refused! {
         "it belongs to `event_plugin_name`";
 }
 
-/// Whether a value says the same as OpenSM's default, however it is spelt.
+/// Returns true if a value says the same as OpenSM's default, however it is spelt.
 fn is_default(value: &str, default: &str) -> bool {
     let number = |text| addr::number(text, u64::MAX);
     value.eq_ignore_ascii_case(default)

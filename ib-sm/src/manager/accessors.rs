@@ -18,7 +18,7 @@ use crate::{
 };
 
 impl SubnetManager {
-    /// Whether the last sweep ended with every port configured.
+    /// Returns true if the last sweep ended with every port configured.
     #[must_use]
     pub fn is_up(&self) -> bool {
         self.history.up
@@ -126,7 +126,7 @@ impl SubnetManager {
         }
     }
 
-    /// Whether a sweep, heavy or light, or a write that follows from it is running.
+    /// Returns true if a sweep, heavy or light, or a write that follows from it is running.
     pub(crate) fn is_sweeping(&self) -> bool {
         !matches!(self.mode, Mode::Idle)
     }

@@ -101,7 +101,7 @@ impl SubnetManager {
         self.run(now);
     }
 
-    /// Whether this manager sweeps: it is the master, or may become it.
+    /// Returns true if this manager sweeps: it is the master, or may become it.
     fn may_sweep(&self) -> bool {
         matches!(self.state(), SmState::MASTER | SmState::DISCOVERING)
     }

@@ -50,7 +50,7 @@ pub enum InvariantError {
 }
 
 impl SubnetManager {
-    /// Whether mode, window, queues and plan are consistent, as they must be between any two calls.
+    /// Returns true if mode, window, queues and plan are consistent, as they must be between any two calls.
     ///
     /// For tests, fuzzers and hosts that check themselves. Inspects each open request once.
     ///

@@ -32,7 +32,7 @@ impl SubnetManager {
         }
     }
 
-    /// Whether a partial sweep is possible: the rest of the subnet is known and configured.
+    /// Returns true if a partial sweep is possible: the rest of the subnet is known and configured.
     pub(super) const fn reads_parts(&self) -> bool {
         self.history.up && self.history.served
     }
@@ -339,7 +339,7 @@ impl SubnetManager {
         self.elect(now, ElectionInput::Discovered(&others)) == ElectionAction::Configure
     }
 
-    /// Whether the own port has a link. Port 0 of a switch has none and needs none.
+    /// Returns true if the own port has a link. Port 0 of a switch has none and needs none.
     fn has_own_link(&self) -> bool {
         let own = self.subnet.own_port();
         own.is_some_and(|own| {

@@ -53,7 +53,7 @@ pub(super) struct Polling {
     port: Option<PortId>,
     at: Option<Instant>,
     failed: u8,
-    /// Whether a HANDOVER arrived while this manager was still discovering. Its sender is not the master any more.
+    /// True if a HANDOVER arrived while this manager was still discovering. Its sender is not the master any more.
     offered: bool,
 }
 

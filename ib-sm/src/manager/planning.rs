@@ -29,7 +29,7 @@ pub(super) struct Planning {
     step: Awaited,
     /// Time at which the work became ready to run.
     due: Instant,
-    /// Whether the host has taken it.
+    /// True if the host has taken it.
     taken: bool,
 }
 
@@ -55,7 +55,7 @@ impl Planning {
         (!self.taken).then_some(self.due)
     }
 
-    /// Whether a mark ends the wait, because the fabric has changed that the result is for.
+    /// Returns true if a mark ends the wait, because the fabric has changed that the result is for.
     pub(super) fn may_be_dropped(&self) -> bool {
         match &self.step {
             Awaited::Decide(decision) => decision.may_be_dropped(),

@@ -49,7 +49,7 @@ struct Rule {
     partition: Partition,
     named: bool,
     default: Membership,
-    /// Whether the colon has been read.
+    /// True if the colon has been read.
     in_properties: bool,
     /// The group whose options are being read.
     group: Option<usize>,

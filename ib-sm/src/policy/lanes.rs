@@ -29,12 +29,12 @@ use crate::{plan::Topology, reconcile::tables};
 /// Weight of every lane in use, in units of 64 bytes. All lanes have the same weight and so get the same share.
 const WEIGHT: u8 = 4;
 
-/// Whether SLtoVL and VL arbitration tables are written at all.
+/// Returns true if SLtoVL and VL arbitration tables are written at all.
 pub(crate) fn are_managed(at: Situation<'_>) -> bool {
     at.plan().lanes() > 1 || at.config().qos.enabled
 }
 
-/// Whether a port is an enhanced port 0 to which the operator's tables are written. They are written only with
+/// Returns true if a port is an enhanced port 0 to which the operator's tables are written. They are written only with
 /// quality of service, because routes need no lanes there.
 pub(crate) fn is_managed_port_0(at: Situation<'_>, port: PortId) -> bool {
     at.config().qos.enabled && links::is_enhanced_port_0(at, port)
@@ -145,15 +145,15 @@ pub(crate) fn sl_to_vl_of(
     tables.collect()
 }
 
-/// Whether one SLtoVL table may be written for many pairs of ports of a switch at once.
+/// Returns true if one SLtoVL table may be written for many pairs of ports of a switch at once.
 pub(crate) fn has_optimized_programming(at: Situation<'_>, node: NodeId) -> bool {
     let info = at.subnet().switch(node).and_then(|switch| switch.info());
     at.config().use_optimized_slvl
         && info.is_some_and(|info| info.optimized_sl_to_vl_mapping_programming() != 0)
 }
 
-/// Whether a table may be written for all pairs of a switch's ports, port 0 included. An enhanced port 0 may have
-/// fewer lanes than the links.
+/// Returns true if a table may be written for all pairs of a switch's ports, port 0 included. An enhanced port 0 may
+/// have fewer lanes than the links.
 pub(crate) fn suits_port_0(at: Situation<'_>, node: NodeId, table: &SlToVlMappingTable) -> bool {
     let port_0 = PortId::management(node);
     let modifier = SlToVlModifier::Pair {

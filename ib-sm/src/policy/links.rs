@@ -21,7 +21,7 @@ use crate::{SmConfig, config::PortKind, event::NotActive};
 pub(crate) struct LinkLimits {
     mtu: Mtu,
     vls: VlCap,
-    /// Whether the other end is a CA or a router.
+    /// True if the other end is a CA or a router.
     leaf: bool,
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn arming(at: Situation<'_>, port: PortId) -> Option<PortState> {
     (target != *info || state != PortState::NO_CHANGE || rejoin).then_some(state)
 }
 
-/// Whether a port is Armed and can become Active, because the other end is Armed too.
+/// Returns true if a port is Armed and can become Active, because the other end is Armed too.
 pub(crate) fn is_ready(at: Situation<'_>, port: PortId) -> bool {
     let Some(record) = at.subnet().port(port) else {
         return false;
@@ -140,7 +140,7 @@ pub(crate) fn why_not_active(at: Situation<'_>, port: PortId) -> NotActive {
     }
 }
 
-/// Whether a port in this state takes data packets, or will when its other end is made Active.
+/// Returns true if a port in this state takes data packets, or will when its other end is made Active.
 fn is_armed(state: PortState) -> bool {
     matches!(state, PortState::ARMED | PortState::ACTIVE)
 }
@@ -185,7 +185,7 @@ pub(crate) fn disable(at: Situation<'_>, port: PortId) -> Option<PortInfo> {
     Some(set)
 }
 
-/// Whether the answer to a Set with `state` shows that the port reached it.
+/// Returns true if the answer to a Set with `state` shows that the port reached it.
 pub(crate) fn has_reached(state: PortState, answer: &PortInfo) -> bool {
     state == PortState::NO_CHANGE
         || answer.port_state() == state
@@ -216,7 +216,7 @@ pub(crate) fn link_limits(at: Situation<'_>, port: PortId) -> Option<LinkLimits>
     })
 }
 
-/// Whether a link between switches runs slower or narrower than both ends have enabled.
+/// Returns true if a link between switches runs slower or narrower than both ends have enabled.
 pub(crate) fn is_throttled(at: Situation<'_>, port: PortId) -> bool {
     let subnet = at.subnet();
     let ends = || {
@@ -246,7 +246,7 @@ pub(crate) fn kind(at: Situation<'_>, port: PortId) -> Option<PortKind> {
     })
 }
 
-/// Whether a port is the enhanced port 0 of a switch, which has lanes like a CA port.
+/// Returns true if a port is the enhanced port 0 of a switch, which has lanes like a CA port.
 pub(crate) fn is_enhanced_port_0(at: Situation<'_>, port: PortId) -> bool {
     let switch = at.subnet().switch(port.node);
     let info = switch.and_then(|switch| switch.info());
@@ -260,7 +260,7 @@ fn master_lid(at: Situation<'_>) -> Lid {
         .map_or(Lid::NONE, LidRange::base)
 }
 
-/// Whether PortInfo of both ends of the port's link is known; beyond a cluster's boundary, this end is enough.
+/// Returns true if PortInfo of both ends of the port's link is known; beyond a cluster's boundary, this end is enough.
 fn has_link(at: Situation<'_>, port: PortId) -> bool {
     let record = at.subnet().port(port).filter(|record| record.is_up());
     let peer = record.and_then(|record| at.subnet().port(record.peer()?));
@@ -268,7 +268,7 @@ fn has_link(at: Situation<'_>, port: PortId) -> bool {
     is_known || (record.is_some() && at.leads_out(port))
 }
 
-/// Whether the host on a port has to subscribe and join again, because this manager does not know its
+/// Returns true if the host on a port has to subscribe and join again, because this manager does not know its
 /// registrations with another one.
 fn needs_reregister(at: Situation<'_>, port: PortId) -> bool {
     let Some(record) = at.subnet().port(port) else {

@@ -175,7 +175,7 @@ fn without_multicast(at: Situation<'_>) -> BTreeSet<ib_routing::SwitchIdx> {
         .collect()
 }
 
-/// Whether every cable of a tree still exists.
+/// Returns true if every cable of a tree still exists.
 fn is_whole(at: Situation<'_>, tree: &TreePorts) -> bool {
     tree.iter().all(|(&guid, ports)| {
         let Some(node) = at.subnet().find(guid) else {
@@ -187,7 +187,7 @@ fn is_whole(at: Situation<'_>, tree: &TreePorts) -> bool {
     })
 }
 
-/// Whether a tree reaches the trees of all neighbouring clusters.
+/// Returns true if a tree reaches the trees of all neighbouring clusters.
 fn has_joints(topology: &Topology, tree: &TreePorts) -> bool {
     topology.joints().all(|joint| {
         let exit = topology.fabric().attachment(joint);

@@ -63,7 +63,7 @@ pub(crate) fn block(table: &[PKey], block: u16) -> [u8; 64] {
     bytes
 }
 
-/// Whether a port already holds a block. If part of a table was read, the unread blocks after that part are
+/// Returns true if a port already holds a block. If part of a table was read, the unread blocks after that part are
 /// empty.
 pub(crate) fn holds(at: Situation<'_>, port: PortId, number: u16, wanted: &[u8; 64]) -> bool {
     let Some(record) = at.subnet().port(port) else {

@@ -41,7 +41,7 @@ pub(crate) struct RoutingTask {
     engines: Vec<SharedEngine>,
     /// Routes that a previous manager left; they stay in force if they are valid.
     in_place: Option<Arc<Routes>>,
-    /// Whether routes that can deadlock may be installed.
+    /// True if routes that can deadlock may be installed.
     allow_deadlock: bool,
     options: RouteOptions,
     /// The texts that the engine `file` reads.
@@ -261,8 +261,8 @@ impl RoutingTask {
         }
     }
 
-    /// Whether verified routes may be installed by the rule of [`VerifyReport::verdict`]. Routes that miss a pair
-    /// may be installed if no engine is left.
+    /// Returns true if verified routes may be installed by the rule of [`VerifyReport::verdict`]. Routes that miss a
+    /// pair may be installed if no engine is left.
     pub(crate) fn verdict(&self, report: &VerifyReport, tried: usize) -> Verdict {
         report.verdict(Permission {
             deadlock: self.allow_deadlock,
@@ -270,7 +270,7 @@ impl RoutingTask {
         })
     }
 
-    /// Whether there are engines after the first `tried`.
+    /// Returns true if there are engines after the first `tried`.
     pub(crate) fn has_more(&self, tried: usize) -> bool {
         tried < self.engines.len()
     }
@@ -309,7 +309,7 @@ fn shared(mut routes: Routes) -> Arc<Routes> {
     Arc::new(routes)
 }
 
-/// Whether there is a port that the routes do not reach, or a cable between switches is gone.
+/// Returns true if there is a port that the routes do not reach, or a cable between switches is gone.
 fn loses(before: RoutesInUse<'_>, fabric: &Fabric, lids: &LidMap) -> bool {
     let place = |fabric: &Fabric, end: &Destination| {
         let switch = end.switch.map(|switch| fabric.switch_guid(switch));

@@ -13,7 +13,7 @@ use ib_wire::{Guid, Lid};
 
 use super::{Situation, multicast};
 
-/// Whether the tops of forwarding tables are raised before the tables are written, or lowered after.
+/// True if the tops of forwarding tables are raised before the tables are written, or lowered after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tops {
     /// LinearFDBTop covers the highest LID and every entry that the switch uses already.
@@ -55,13 +55,13 @@ pub(crate) fn last_lid(at: Situation<'_>, node: NodeId) -> Lid {
     Lid(capacity.saturating_sub(1).min(Lid::UNICAST_MAX.0))
 }
 
-/// Whether a switch has room for a block of its linear table.
+/// Returns true if a switch has room for a block of its linear table.
 pub(crate) fn has_room_for_lft_block(at: Situation<'_>, node: NodeId, block: u16) -> bool {
     let first = block.saturating_mul(LinearForwardingTable::ENTRIES);
     capacities(at, node).is_none_or(|(linear, _)| first < linear)
 }
 
-/// Whether a switch has room for a block of its multicast table.
+/// Returns true if a switch has room for a block of its multicast table.
 pub(crate) fn has_room_for_mft_block(at: Situation<'_>, node: NodeId, block: MftModifier) -> bool {
     let first = block
         .block

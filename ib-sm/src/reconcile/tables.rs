@@ -68,7 +68,7 @@ pub(crate) struct MovePlan {
     pub(crate) held_back: Vec<(Lid, Vec<SwitchIdx>)>,
     /// Number of entries that change.
     pub(crate) entries: u64,
-    /// Whether it is proven that packets cannot deadlock meanwhile.
+    /// True if it is proven that packets cannot deadlock meanwhile.
     pub(crate) deadlock_free: bool,
 }
 
@@ -240,7 +240,7 @@ impl TableUpdate {
         }
     }
 
-    /// Whether the tables carried traffic when the changes began.
+    /// Returns true if the tables carried traffic when the changes began.
     pub(crate) const fn is_live(&self) -> bool {
         self.is_live
     }
@@ -297,12 +297,12 @@ impl TableUpdate {
         self.plan = plan;
     }
 
-    /// Whether a stage is left.
+    /// Returns true if a stage is left.
     pub(crate) fn has_more(&self) -> bool {
         !self.plan.stages.is_empty() || !self.plan.held_back.is_empty()
     }
 
-    /// Whether packets that were forwarded by the present tables have to leave the fabric before the next stage
+    /// Returns true if packets that were forwarded by the present tables have to leave the fabric before the next stage
     /// is written.
     pub(crate) fn must_settle(&self) -> bool {
         self.moved && !self.plan.stages.is_empty()
@@ -493,7 +493,7 @@ pub(crate) fn remaining(at: Situation<'_>) -> VecDeque<Step> {
     steps
 }
 
-/// Whether a switch's table is known to be that of the routes in force without a comparison.
+/// Returns true if a switch's table is known to be that of the routes in force without a comparison.
 fn has_routed_table(at: Situation<'_>, node: NodeId, switch: &SubnetSwitch) -> bool {
     let row = at.plan().switch(node);
     let row = row.and_then(|place| at.plan().routes()?.shared_lft(place));

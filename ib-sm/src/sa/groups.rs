@@ -101,7 +101,7 @@ impl Group {
         self.parameters.mgid()
     }
 
-    /// Whether the group's tree does not match its members any more.
+    /// Returns true if the group's tree does not match its members any more.
     pub(crate) const fn has_changed(&self) -> bool {
         self.changed
     }
@@ -112,7 +112,7 @@ impl Group {
         self.members.keys().map(|gid| gid.guid())
     }
 
-    /// Whether any member is a full member, send-only or not, so that the group stays.
+    /// Returns true if any member is a full member, send-only or not, so that the group stays.
     fn has_full_member(&self) -> bool {
         let full = JoinState::FULL_MEMBER | JoinState::SEND_ONLY_FULL_MEMBER;
         self.members
@@ -169,7 +169,7 @@ impl Groups {
         self.abandoned.iter().copied()
     }
 
-    /// Whether a tree has to be computed.
+    /// Returns true if a tree has to be computed.
     pub(crate) const fn have_changed(&self) -> bool {
         self.changed
     }

@@ -45,7 +45,7 @@ impl AliasGuids {
         guids
     }
 
-    /// Whether there are blocks that their ports do not hold yet.
+    /// Returns true if there are blocks that their ports do not hold yet.
     pub(crate) fn have_unwritten(&self) -> bool {
         !self.unwritten.is_empty()
     }

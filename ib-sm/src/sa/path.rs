@@ -245,7 +245,7 @@ fn end_at(view: View<'_>, at: PortId, gid: Option<Gid>) -> Option<End<'_>> {
     })
 }
 
-/// Whether a GID belongs to another subnet: it has neither this subnet's prefix nor the default prefix.
+/// Returns true if a GID belongs to another subnet: it has neither this subnet's prefix nor the default prefix.
 fn is_elsewhere(view: View<'_>, gid: Gid) -> bool {
     let prefixes = [view.config.subnet_prefix, GidPrefix::DEFAULT];
     !gid.is_multicast() && !prefixes.contains(&gid.prefix())

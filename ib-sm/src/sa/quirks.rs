@@ -56,7 +56,7 @@ fn quirk_of(info: &NodeInfo) -> Option<&'static Quirk> {
     QUIRKS.iter().find(fits)
 }
 
-/// Whether a request asks for an MTU above `mtu`, or for the largest one available.
+/// Returns true if a request asks for an MTU above `mtu`, or for the largest one available.
 fn needs_more(mtu: Mtu, template: &PathRecord, given: PathComponents) -> bool {
     if !given.contains(PathComponents::MTU_SELECTOR) {
         return false;

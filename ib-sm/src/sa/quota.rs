@@ -11,7 +11,7 @@ pub(super) struct Quota {
 }
 
 impl Quota {
-    /// Whether a port has created fewer than `limit` entries. An unknown creator, of GUID 0, has no limit: its
+    /// Returns true if a port has created fewer than `limit` entries. An unknown creator, of GUID 0, has no limit: its
     /// entries come from before a restart.
     pub(super) fn has_room(&self, port: Guid, limit: usize) -> bool {
         port == Guid::NONE || self.taken.get(&port).is_none_or(|&taken| taken < limit)

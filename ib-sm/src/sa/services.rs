@@ -48,7 +48,7 @@ impl Services {
         self.by_name.len()
     }
 
-    /// Whether the port with this GUID has registered this service.
+    /// Returns true if the port with this GUID has registered this service.
     pub(crate) fn has(&self, id: u64, port: Guid) -> bool {
         let least = (id, Gid([0; 16]), 0);
         let mut of_id = self
@@ -58,7 +58,7 @@ impl Services {
         of_id.any(|((_, gid, _), _)| gid.guid() == port)
     }
 
-    /// Whether at least half of the room is taken.
+    /// Returns true if at least half of the room is taken.
     pub(crate) fn is_half_full(&self) -> bool {
         self.by_name.len() >= MAX_SERVICES / 2
     }

@@ -62,7 +62,7 @@ impl Subscriptions {
         self.all.len()
     }
 
-    /// Whether at least half of the room is taken.
+    /// Returns true if at least half of the room is taken.
     pub(crate) fn is_half_full(&self) -> bool {
         self.all.len() >= MAX_SUBSCRIPTIONS / 2
     }
@@ -220,7 +220,7 @@ impl Subscriptions {
     }
 }
 
-/// Whether two filters select the same notices.
+/// Returns true if two filters select the same notices.
 fn same(a: &InformInfo, b: &InformInfo) -> bool {
     a.gid() == b.gid()
         && a.lid_range_begin() == b.lid_range_begin()
@@ -231,7 +231,7 @@ fn same(a: &InformInfo, b: &InformInfo) -> bool {
         && a.producer_type() == b.producer_type()
 }
 
-/// Whether a filter selects a notice.
+/// Returns true if a filter selects a notice.
 fn fits(filter: &InformInfo, notice: &Notice) -> bool {
     let trap = TrapNumber(notice.trap_number());
     // For ports and groups that appear and disappear, the filter names the port or group itself, not the issuer

@@ -113,12 +113,12 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Whether the request carries the right key.
+    /// Returns true if the request carries the right key.
     pub(super) const fn is_trusted(self) -> bool {
         matches!(self.requester, Requester::Trusted(_))
     }
 
-    /// Whether the requester may access records of this port.
+    /// Returns true if the requester may access records of this port.
     pub(super) fn may_access(self, port: PortId) -> bool {
         match self.requester {
             Requester::Trusted(_) => true,
@@ -134,7 +134,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Whether the requester is in this partition.
+    /// Returns true if the requester is in this partition.
     pub(super) fn requester_has(self, p_key: PKey) -> bool {
         let has = |port: &SubnetPort| p_key.base() == 0 || port.has_p_key(p_key);
         self.is_trusted() || self.requester_port().is_some_and(has)

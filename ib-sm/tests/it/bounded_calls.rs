@@ -10,8 +10,8 @@ use ib_smp::{SmInfo, SmpLidRouted};
 use ib_transport::{Clock, MadTransport, Received, receive};
 use ib_wire::{Lid, Sl};
 
-/// How often a call may look at each node of the subnet. Switches of this fabric have 12 ports, and a stage that
-/// looked at all ports within a call would look at each node more often.
+/// Number of looks at each node of the subnet that a call may take. Switches of this fabric have 12 ports, and a stage
+/// that looked at all ports within a call would look at each node more often.
 const LOOKS_PER_NODE: usize = 10;
 
 struct Bench<C> {

@@ -79,7 +79,7 @@ fn inner_cables(
     cables.map(|(one, _)| one).collect()
 }
 
-/// What fails inside a cluster.
+/// A failure inside a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Failure {
     /// The cable at this port is pulled.
@@ -139,7 +139,7 @@ fn apply(sim: &mut Sim, failure: Failure, is_over: bool) {
     }
 }
 
-/// Whether the switches of a cluster are connected inside it, without these cables.
+/// Returns true if the switches of a cluster are connected inside it, without these cables.
 fn is_connected(
     fabric: &Fabric,
     cluster_of: &IdxVec<SwitchIdx, usize>,

@@ -190,7 +190,7 @@ impl Sma {
         })
     }
 
-    /// Whether the node has an attribute that not every node has, and for which port.
+    /// Returns true if the node has an attribute that not every node has, and for which port.
     fn optional(&self, id: AttributeId, request: CheckedRequest) -> Result<Optional, MadStatus> {
         let masks = self.port(request.guard).map(|port| &port.info);
         let mask = masks.map_or(CapabilityMask::empty(), PortInfo::capability_mask);

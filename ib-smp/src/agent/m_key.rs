@@ -23,7 +23,7 @@ impl Sma {
         self.port(port).map(|_| port)
     }
 
-    /// Whether the SMP may pass; a Set that may not is a violation.
+    /// Returns true if the SMP may pass; a Set that may not is a violation.
     pub(super) fn check_m_key(
         &mut self,
         now: Instant,
@@ -68,7 +68,7 @@ impl Sma {
     }
 }
 
-/// Whether a key opens a port: the port has none, or the same.
+/// Returns true if a key opens a port: the port has none, or the same.
 pub(super) fn opens(port: &PortInfo, key: MKey) -> bool {
     port.m_key() == MKey(0) || port.m_key() == key
 }

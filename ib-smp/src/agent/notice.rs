@@ -57,7 +57,7 @@ impl NoticeQueue {
 }
 
 impl Sma {
-    /// Whether a manager may ask a port for notices.
+    /// Returns true if a manager may ask a port for notices.
     pub(super) fn keeps_notices(&self, port: PortNum) -> bool {
         let able = CapabilityMask::IS_NOTICE_SUPPORTED;
         self.port(port)

@@ -128,7 +128,7 @@ impl SmaPort {
         } = *to;
     }
 
-    /// Whether the table has entries in this half.
+    /// Returns true if the table has entries in this half.
     pub(super) fn has_half(&self, half: VlArbitrationHalf) -> bool {
         let low = self.info.vl_arbitration_low_cap();
         let high = self.info.vl_arbitration_high_cap();

@@ -15,7 +15,7 @@ use crate::{
     RouterInfo,
 };
 
-/// What a router says of the subnets that it joins.
+/// The attributes in which a router describes the subnets that it joins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RouterTables {
     info: RouterInfo,

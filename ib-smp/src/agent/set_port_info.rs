@@ -28,13 +28,13 @@ pub enum PortKind {
     },
     /// Port 0 of a switch: addresses; no link, so that its states cannot be set.
     SwitchManagement {
-        /// Whether it may have an LMC.
+        /// True if it may have an LMC.
         enhanced: bool,
     },
 }
 
 impl PortKind {
-    /// Whether the port has a LID of its own.
+    /// Returns true if the port has a LID of its own.
     #[must_use]
     pub const fn has_lid(self) -> bool {
         !matches!(self, Self::SwitchExternal { .. })

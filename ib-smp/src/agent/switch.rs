@@ -186,7 +186,7 @@ impl SwitchTables {
         }
     }
 
-    /// Whether the modifier names a block of the random table.
+    /// Returns true if the modifier names a block of the random table.
     pub(super) fn random_block(&self, modifier: u32) -> Option<RandomForwardingTable> {
         let block = self.random_index(modifier)?;
         Some(self.random.get(&block).copied().unwrap_or_default())

@@ -370,7 +370,7 @@ impl Sma {
         }
     }
 
-    /// Whether a port can send traps and knows to whom.
+    /// Returns true if a port can send traps and knows to whom.
     fn can_tell(info: &PortInfo) -> bool {
         let able = info
             .capability_mask()

@@ -4,7 +4,7 @@ use ib_mad::{Attribute, AttributeId};
 use ib_wire::{table::Layout, wire_struct};
 
 wire_struct! {
-    /// Whether a port's beacon light is on. The modifier is the port of a switch, else 0.
+    /// True if a port's beacon light is on. The modifier is the port of a switch, else 0.
     ///
     /// Source: IBA vol. 1, 14.2.5.15; `attributes.csv`, struct `LedInfo`.
     pub struct LedInfo("LedInfo", 4 bytes) {

@@ -14,7 +14,7 @@ wire_struct! {
     pub struct LidPortBlock("LIDPortBlock", 4 bytes) {
         /// Base LID.
         lid, set_lid: Lid = 0, 16;
-        /// Whether the entry is used.
+        /// True if the entry is used.
         valid, set_valid: bool = 16, 1;
         /// Number of low bits of the LID that are not compared.
         lmc, set_lmc: Lmc = 17, 3;

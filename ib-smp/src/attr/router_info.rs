@@ -31,7 +31,7 @@ wire_struct! {
         ar_group_table_cap, set_ar_group_table_cap: u16 = 144, 16;
         #[doc(hidden)]
         reserved2, set_reserved2: u8 = 160, 7;
-        /// Whether notifications of faults for adaptive routing pass the router.
+        /// True if notifications of faults for adaptive routing pass the router.
         fault_notification, set_fault_notification: bool = 167, 1;
         /// Number of the highest record of the table with the LIDs of adjacent subnets.
         adjacent_router_lid_top, set_adjacent_router_lid_top: u8 = 168, 8;
@@ -69,7 +69,7 @@ wire_struct! {
         subnet_prefix, set_subnet_prefix: u16 = 16, 16;
         #[doc(hidden)]
         reserved1, set_reserved1: u8 = 32, 3;
-        /// Whether notifications of faults for adaptive routing pass to the subnet.
+        /// True if notifications of faults for adaptive routing pass to the subnet.
         fault_notification, set_fault_notification: bool = 35, 1;
         /// The highest group of adaptive routing whose notifications pass to the subnet.
         max_ar_group_id, set_max_ar_group_id: u16 = 36, 12;

@@ -57,7 +57,7 @@ wire_struct! {
 }
 
 impl SmInfo {
-    /// Whether this manager ranks above `other`: higher priority, then lower GUID.
+    /// Returns true if this manager ranks above `other`: higher priority, then lower GUID.
     #[must_use]
     pub fn is_higher_than(&self, other: &Self) -> bool {
         (self.priority(), other.guid()) > (other.priority(), self.guid())

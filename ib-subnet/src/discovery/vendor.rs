@@ -2,7 +2,7 @@
 
 use ib_smp::NodeInfo;
 
-/// Whether the device may run FDR10: Mellanox ConnectX-3 to ConnectX-7 and SwitchX to Quantum-2, and
+/// Returns true if the device may run FDR10: Mellanox ConnectX-3 to ConnectX-7 and SwitchX to Quantum-2, and
 /// Bull's of the same chips. Source: device numbers in rdma-core, `libibnetdisc`.
 pub(crate) fn has_vendor_speeds(info: &NodeInfo) -> bool {
     const BULL: u32 = 0x119f;

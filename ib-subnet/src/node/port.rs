@@ -65,7 +65,7 @@ impl SubnetPort {
         self.peer
     }
 
-    /// Whether the link is up although the node at its other end does not answer.
+    /// Returns true if the link is up although the node at its other end does not answer.
     #[must_use]
     pub const fn is_neighbor_silent(&self) -> bool {
         self.neighbor_silent
@@ -77,20 +77,20 @@ impl SubnetPort {
         self.lids
     }
 
-    /// Whether the host on the port has been asked to subscribe and join again since the port came up.
+    /// Returns true if the host on the port has been asked to subscribe and join again since the port came up.
     #[must_use]
     pub const fn is_reregistered(&self) -> bool {
         self.reregistered
     }
 
-    /// Whether the port was Active when it was first seen: a manager has configured it before, so its tables are
-    /// worth reading.
+    /// Returns true if the port was Active when it was first seen: a manager has configured it before, so its tables
+    /// are worth reading.
     #[must_use]
     pub const fn was_active(&self) -> bool {
         self.was_active
     }
 
-    /// Whether the link runs at FDR10 by the vendor's attribute; PortInfo shows FDR10 as QDR.
+    /// Returns true if the link runs at FDR10 by the vendor's attribute; PortInfo shows FDR10 as QDR.
     #[must_use]
     pub const fn is_fdr10(&self) -> bool {
         self.fdr10
@@ -131,7 +131,7 @@ impl SubnetPort {
         known.filter(|key| key.base() != 0).chain(default)
     }
 
-    /// Whether the port is a full or limited member of the partition of a key.
+    /// Returns true if the port is a full or limited member of the partition of a key.
     #[must_use]
     pub fn has_p_key(&self, p_key: PKey) -> bool {
         self.p_keys().any(|own| own.base() == p_key.base())
@@ -166,7 +166,7 @@ impl SubnetPort {
         self.info.map_or(PortState::DOWN, |info| info.port_state())
     }
 
-    /// Whether the link is up: Initialize, Armed or Active.
+    /// Returns true if the link is up: Initialize, Armed or Active.
     #[must_use]
     pub fn is_up(&self) -> bool {
         matches!(
@@ -264,7 +264,7 @@ impl SubnetPort {
         self.linked_in = walk;
     }
 
-    /// Whether the walk found the cable, or found it unchanged.
+    /// Returns true if the walk found the cable, or found it unchanged.
     pub(crate) const fn is_cable_confirmed_in(&self, walk: u32) -> bool {
         self.linked_in == walk
     }
@@ -279,7 +279,7 @@ impl SubnetPort {
         core::mem::replace(&mut self.asked_in, walk) != walk
     }
 
-    /// Whether the walk has requested PortInfo.
+    /// Returns true if the walk has requested PortInfo.
     pub(crate) const fn is_asked_in(&self, walk: u32) -> bool {
         self.asked_in == walk
     }
@@ -289,7 +289,7 @@ impl SubnetPort {
         core::mem::replace(&mut self.read_in, walk) != walk
     }
 
-    /// Whether the walk has read PortInfo.
+    /// Returns true if the walk has read PortInfo.
     pub(crate) const fn is_read_in(&self, walk: u32) -> bool {
         self.read_in == walk
     }

@@ -14,9 +14,9 @@ pub struct SubnetSwitch {
     lft: KnownTable,
     mft: BTreeMap<MftModifier, [u8; 64]>,
     is_fresh: bool,
-    /// Whether routes to nodes further away may begin with a LID-routed part to this switch.
+    /// True if routes to nodes further away may begin with a LID-routed part to this switch.
     is_start: bool,
-    /// Whether PortStateChange was cleared after the ports were read: a change in between has left no mark.
+    /// True if PortStateChange was cleared after the ports were read: a change in between has left no mark.
     ports_unsure: bool,
     sl_to_vl: BTreeMap<(PortNum, PortNum), SlToVlMappingTable>,
 }
@@ -40,7 +40,7 @@ impl SubnetSwitch {
         &self.mft
     }
 
-    /// Whether the switch had just been started when it was first seen: blocks that have not been written since
+    /// Returns true if the switch had just been started when it was first seen: blocks that have not been written since
     /// are empty then.
     #[must_use]
     pub const fn is_fresh(&self) -> bool {
@@ -115,7 +115,7 @@ impl SubnetSwitch {
             .retain(|&(_, other), _| output.is_some_and(|output| output != other));
     }
 
-    /// Whether routes may begin with a LID-routed part to this switch.
+    /// Returns true if routes may begin with a LID-routed part to this switch.
     pub(crate) const fn is_start(&self) -> bool {
         self.is_start
     }
@@ -124,7 +124,7 @@ impl SubnetSwitch {
         self.is_start = true;
     }
 
-    /// Whether a port may have changed without a mark: PortStateChange was cleared after the ports were read.
+    /// Returns true if a port may have changed without a mark: PortStateChange was cleared after the ports were read.
     pub(crate) const fn are_ports_unsure(&self) -> bool {
         self.ports_unsure
     }

@@ -161,7 +161,7 @@ impl Walk {
         }
     }
 
-    /// Whether a refusal need not be reported: that of an attribute that a device may lack, or that of the bit
+    /// Returns true if a refusal need not be reported: that of an attribute that a device may lack, or that of the bit
     /// that shows speeds beyond HDR. In the second case PortInfo is read once more without the bit.
     fn is_optional(&mut self, subnet: &mut Subnet, read: Read, smp: &SmpDirected) -> bool {
         let ReadTarget::Port(port) = read.target else {

@@ -12,7 +12,7 @@ use ib_wire::{Guid, Lid, PortNum};
 
 use crate::lab::{Lab, active_line, all_active, change, walked_line};
 
-/// What a walk for changes marks.
+/// The ports that a walk for changes marks.
 fn marks(lab: &mut Lab) -> Vec<PortId> {
     let walked = lab.changes(&[]);
     assert!(!walked.outcome.inconsistent, "{:?}", walked.outcome);

@@ -168,7 +168,7 @@ impl Confined {
         }
     }
 
-    /// Whether the directed route of a request passes a boundary port.
+    /// Returns true if the directed route of a request passes a boundary port.
     fn leads_out(&self, from: PortRef, boundary: &BTreeSet<PortRef>, mad: &Mad) -> bool {
         let header = mad.header();
         if header.mgmt_class() != MgmtClass::SUBN_DIRECTED || header.method().is_response() {

@@ -19,7 +19,7 @@ pub struct Host {
     pub transport: SimTransport,
     /// Every event so far.
     pub events: Vec<Event>,
-    /// Whether the manager runs; a dead one does nothing any more.
+    /// True if the manager runs; a dead one does nothing any more.
     pub alive: bool,
     /// The requests that it sent.
     pub sent: usize,

@@ -42,7 +42,7 @@ pub struct Schedule {
     pub fabric: &'static str,
     /// Seed of the faults of single packets.
     pub seed: u64,
-    /// Whether each sweep reads the whole subnet.
+    /// True if each sweep reads the whole subnet.
     pub heavy_sweeps: bool,
     /// The faults, in the order of their beginnings.
     pub faults: Vec<ScheduledFault>,
@@ -55,11 +55,11 @@ pub struct ScheduledFault {
     pub at: Duration,
     /// Its duration.
     pub lasts: Duration,
-    /// What fails.
+    /// The kind of fault.
     pub kind: FaultKind,
 }
 
-/// What fails.
+/// A kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FaultKind {
     /// The cable with this number is pulled out.
@@ -110,7 +110,7 @@ impl Schedule {
     /// Runs the schedule.
     ///
     /// # Errors
-    /// What is wrong with the subnet at the end, a line for each; a panic counts.
+    /// The faults of the subnet at the end, a line for each; a panic counts.
     pub fn play(&self) -> Result<(), String> {
         let outcome = catch_unwind(AssertUnwindSafe(|| Bed::new(self).play(&self.faults)));
         outcome.unwrap_or_else(|panic| {
@@ -154,7 +154,7 @@ struct Bed {
     dead: Vec<usize>,
     /// The number of managers so far.
     managers: u32,
-    /// Whether packets or answers were changed in a way that nobody can tell.
+    /// True if packets or answers were changed in a way that nobody can tell.
     lied: bool,
 }
 
@@ -327,7 +327,7 @@ impl Bed {
             .with(|sim| sim.set_is_sm(at, true).unwrap());
     }
 
-    /// What no CRC detects may have set any key in a device, and any picture of it in the manager. Who runs the fabric
+    /// Damage that no CRC detects may have set any key in a device, and any state of it in the manager. The operator
     /// switches such a device off and on, and starts the manager anew.
     fn forgive_lies(&mut self) {
         let locked: Vec<NodeIdx> = self.running.sim.with(|sim| {

@@ -21,7 +21,7 @@ pub(super) struct ReadableField {
     label: Constant,
     /// The field, its offset counted from the outermost structure.
     field: Field,
-    /// Whether it is shown only if it is not zero.
+    /// True if it is shown only if it is not zero.
     is_reserved: bool,
     form: Form,
     meanings: Meanings,
@@ -196,7 +196,7 @@ impl ReadableField {
         bytes.get(start..end).unwrap_or_default()
     }
 
-    /// Whether the field is printed.
+    /// Returns true if the field is printed.
     pub(super) fn is_shown(&self, bytes: &[u8], context: Context) -> bool {
         if self.is_reserved {
             return match self.field.kind {

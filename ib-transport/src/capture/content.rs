@@ -282,7 +282,7 @@ fn packet(content: Content<'_>) -> Option<(Start, &[u8])> {
     }
 }
 
-/// Whether an Ethernet frame carries RoCE of either version.
+/// Returns true if an Ethernet frame carries RoCE of either version.
 fn is_roce(frame: &[u8]) -> bool {
     let Ok((ethernet, mut rest)) = Ethernet::parse(frame, 0) else {
         return false;
@@ -303,7 +303,7 @@ fn is_roce(frame: &[u8]) -> bool {
     }
 }
 
-/// Whether an IPv4 packet is UDP to the port of RoCE v2, and no later fragment.
+/// Returns true if an IPv4 packet is UDP to the port of RoCE v2, and no later fragment.
 fn is_roce_v2_ipv4(bytes: &[u8]) -> bool {
     let Ok((ip, _)) = Ipv4::parse(bytes, 0) else {
         return false;
@@ -312,7 +312,7 @@ fn is_roce_v2_ipv4(bytes: &[u8]) -> bool {
     ip.protocol() == UDP && ip.fragment_offset() == 0 && is_roce_v2(bytes.get(header..))
 }
 
-/// Whether an IPv6 packet is UDP to the port of RoCE v2.
+/// Returns true if an IPv6 packet is UDP to the port of RoCE v2.
 fn is_roce_v2_ipv6(bytes: &[u8]) -> bool {
     match Ipv6::parse(bytes, 0) {
         Ok((ip, rest)) => ip.next_header() == UDP && is_roce_v2(Some(rest)),

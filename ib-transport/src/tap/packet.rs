@@ -175,7 +175,8 @@ pub struct Recording {
     pub records: Vec<RecordedMad>,
     /// Number of frames that carry no management datagram, or have no direction.
     pub passed_over: usize,
-    /// Where the file ends inside a frame, as that of a program that was killed does: all before is there.
+    /// The place where the file ends inside a frame, as that of a program that was killed does; all frames before it
+    /// are there.
     pub cut: Option<CaptureError>,
 }
 

@@ -113,7 +113,7 @@ impl DevicePort {
         self.gid.map(Gid::guid)
     }
 
-    /// Whether subnet management packets can pass: InfiniBand, with a umad node, QP0 not disabled.
+    /// Returns true if subnet management packets can pass: InfiniBand, with a umad node, QP0 not disabled.
     #[must_use]
     pub fn has_smi(&self) -> bool {
         self.link_layer == LinkLayer::InfiniBand
@@ -155,7 +155,7 @@ impl DevicePort {
         }
     }
 
-    /// How good a choice the port is when the user names none: Active, then LinkUp, then not Disabled.
+    /// Rank of the port when the user names none, the best first: Active, then LinkUp, then not Disabled.
     pub(super) fn preference(&self) -> u8 {
         match (self.state, self.phys_state) {
             (Some(Self::ACTIVE), _) => 3,
@@ -174,7 +174,7 @@ pub fn devices() -> io::Result<Vec<Device>> {
     devices_in(Path::new(CLASSES))
 }
 
-/// Whether the module that makes `/dev/infiniband/umadN` is loaded.
+/// Returns true if the module that makes `/dev/infiniband/umadN` is loaded.
 #[must_use]
 pub fn umad_is_loaded() -> bool {
     abi_version().is_some()

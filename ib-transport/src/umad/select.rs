@@ -81,7 +81,7 @@ impl<'a> SplitPort<'a> {
         }
     }
 
-    /// Whether they are two.
+    /// Returns true if they are two.
     pub(super) fn are_split(&self) -> bool {
         self.smi.is_some_and(|(_, smi)| smi.umad != self.gsi.1.umad)
     }

@@ -84,13 +84,13 @@ impl Gid {
         Guid(self.bits() as u64)
     }
 
-    /// Whether this is a multicast GID: the first byte is 0xFF.
+    /// Returns true if this is a multicast GID: the first byte is 0xFF.
     #[must_use]
     pub const fn is_multicast(self) -> bool {
         self.0[0] == 0xff
     }
 
-    /// Whether no router forwards packets to it: unicast with the prefix `fe80::/10`, multicast of
+    /// Returns true if no router forwards packets to it: unicast with the prefix `fe80::/10`, multicast of
     /// link-local scope.
     #[must_use]
     pub const fn is_link_local(self) -> bool {

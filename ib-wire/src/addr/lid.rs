@@ -22,21 +22,21 @@ impl Lid {
     /// 0xFFFF: whichever port receives the packet; directed-route SMPs use it.
     pub const PERMISSIVE: Self = Self(0xffff);
 
-    /// Whether this is the LID of an end port: 0x0001..=0xBFFF.
+    /// Returns true if this is the LID of an end port: 0x0001..=0xBFFF.
     #[inline]
     #[must_use]
     pub const fn is_unicast(self) -> bool {
         matches!(self.0, 0x0001..=0xbfff)
     }
 
-    /// Whether this is the LID of a multicast group: 0xC000..=0xFFFE.
+    /// Returns true if this is the LID of a multicast group: 0xC000..=0xFFFE.
     #[inline]
     #[must_use]
     pub const fn is_multicast(self) -> bool {
         matches!(self.0, 0xc000..=0xfffe)
     }
 
-    /// Whether this is 0xFFFF.
+    /// Returns true if this is 0xFFFF.
     #[inline]
     #[must_use]
     pub const fn is_permissive(self) -> bool {
@@ -156,7 +156,7 @@ impl LidRange {
         Lid(self.base.0 | self.lmc.path_bits())
     }
 
-    /// Whether `lid` is one of them.
+    /// Returns true if `lid` is one of them.
     #[must_use]
     pub const fn contains(self, lid: Lid) -> bool {
         lid.0 & !self.lmc.path_bits() == self.base.0

@@ -22,13 +22,13 @@ impl PKey {
         self.0 & 0x7fff
     }
 
-    /// Whether the holder is a full member.
+    /// Returns true if the holder is a full member.
     #[must_use]
     pub const fn is_full(self) -> bool {
         self.0 & 0x8000 != 0
     }
 
-    /// Whether packets pass between holders of the two keys: the same valid partition, and not both
+    /// Returns true if packets pass between holders of the two keys: the same valid partition, and not both
     /// limited members.
     #[must_use]
     pub const fn matches(self, other: Self) -> bool {
@@ -85,7 +85,7 @@ impl QKey {
     /// The well-known key of QP1, the general services interface.
     pub const GSI: Self = Self(0x8001_0000);
 
-    /// Whether only privileged consumers may send with it: bit 31.
+    /// Returns true if only privileged consumers may send with it: bit 31.
     #[must_use]
     pub const fn is_controlled(self) -> bool {
         self.0 & 0x8000_0000 != 0

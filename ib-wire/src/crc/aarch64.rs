@@ -50,7 +50,7 @@ impl Vector for Processor {
     }
 }
 
-/// Whether the processor multiplies without carry: found at run time with `std`, else by the target
+/// Returns true if the processor multiplies without carry: found at run time with `std`, else by the target
 /// features of the build.
 #[inline]
 fn has_pmull() -> bool {

@@ -137,7 +137,7 @@ impl Vector for Processor {
     }
 }
 
-/// Whether all features are there: found at run time with `std`, else by the target features of the build.
+/// True if all features are there: found at run time with `std`, else by the target features of the build.
 macro_rules! has {
     ($($feature:tt),*) => {{
         #[cfg(feature = "std")]

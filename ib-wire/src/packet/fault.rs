@@ -117,7 +117,7 @@ fault_kinds! {
 }
 
 impl FaultKind {
-    /// Whether this is a remark about a packet that may be right.
+    /// Returns true if this is a remark about a packet that may be right.
     #[must_use]
     pub const fn is_note(self) -> bool {
         matches!(
@@ -149,7 +149,7 @@ impl Faults {
         }
     }
 
-    /// Whether nothing was found, not even a note.
+    /// Returns true if nothing was found, not even a note.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.iter().next().is_none()
@@ -160,7 +160,7 @@ impl Faults {
         self.list.iter().flatten()
     }
 
-    /// Whether a fault of this kind is among them.
+    /// Returns true if a fault of this kind is among them.
     #[must_use]
     pub fn has(&self, kind: FaultKind) -> bool {
         self.iter().any(|fault| fault.kind == kind)

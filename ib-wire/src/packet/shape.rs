@@ -99,7 +99,7 @@ pub(super) struct Shape {
     pub(super) limit: usize,
     /// One past the last CRC as the length fields say: past the bytes' end if the packet was cut.
     pub(super) end: usize,
-    /// Whether decoding stopped before the payload.
+    /// True if decoding stopped before the payload.
     pub(super) stopped: bool,
 }
 
@@ -372,7 +372,7 @@ impl Shape {
         self.bth.into()
     }
 
-    /// Whether a BTH was reached.
+    /// Returns true if a BTH was reached.
     pub(super) fn has_bth(&self) -> bool {
         self.bth != NO_BTH
     }
@@ -388,7 +388,7 @@ impl Shape {
         (at.wrapping_add(eth.layout().len) <= self.payload).then_some(at)
     }
 
-    /// Whether the other shape has its transport and its CRCs at the same places and of the same kind.
+    /// Returns true if the other shape has its transport and its CRCs at the same places and of the same kind.
     pub(super) fn has_same_frame(&self, other: &Self) -> bool {
         let frame = |shape: &Self| (shape.network, shape.net, shape.bth, shape.limit, shape.end);
         frame(self) == frame(other)

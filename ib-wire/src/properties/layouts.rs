@@ -96,7 +96,7 @@ pub fn layout_disagreements(csv: &str, layouts: &[&Layout]) -> Vec<String> {
     wrong
 }
 
-/// Whether a field reads as the specification's word for its kind says.
+/// Returns true if a field reads as the specification's word for its kind says.
 fn kind_agrees(kind: &str, field: &Field) -> bool {
     match kind {
         "bytes" => field.kind == FieldKind::Bytes,

@@ -322,7 +322,7 @@ fn write_text(to: &mut [u8], text: &str) -> Option<()> {
     Some(())
 }
 
-/// Whether `bytes`, those that are no UTF-8 printed as `\xff`, are `text`.
+/// Returns true if `bytes`, those that are no UTF-8 printed as `\xff`, are `text`.
 fn prints_as(bytes: &[u8], mut text: &str) -> bool {
     for chunk in bytes.utf8_chunks() {
         let Some(rest) = text.strip_prefix(chunk.valid()) else {

@@ -1,7 +1,7 @@
 //! The diagnostics beside infiniband-diags and ibutils: whole processes on one `ib sim` server.
 //!
 //! A manager of ours has brought the subnet up before and runs on, as ibqueryerrors asks an administrator for a path.
-//! Where hosts are silent, the simulator leaves requests to them unanswered. The peers leave time-outs to the kernel, which
+//! The simulator leaves requests to silent hosts unanswered. The peers leave time-outs to the kernel, which
 //! the simulator stands for: it gives their requests back when the kernel would.
 
 use std::{
@@ -222,7 +222,7 @@ impl Drop for Manager {
     }
 }
 
-/// How long a program runs; no number if a signal ended it. A status says what it found, as silent devices.
+/// Run time of a program in seconds; no number if a signal ended it. A status says what it found, as silent devices.
 fn seconds(mut command: Command) -> f64 {
     let start = Instant::now();
     let output = command

@@ -132,7 +132,7 @@ impl Drop for Generator {
     }
 }
 
-/// What the client prints.
+/// Output of the client.
 #[derive(Deserialize)]
 struct Answers {
     answered: u32,

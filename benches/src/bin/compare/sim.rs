@@ -36,7 +36,7 @@ const INSTALL: &str = "apt-get install ibsim-utils";
 const UNIT: &str = "SMPs/s";
 const FABRIC: &str = "gen-line-2";
 
-/// What whole programs walk over and bring up: a real cluster of 306 nodes.
+/// The fabric that whole programs walk over and bring up: a real cluster of 306 nodes.
 const CLUSTER: &str = "real-qdr-avakas-306";
 
 type Failure = Box<dyn Error>;

@@ -166,7 +166,7 @@ impl ChangeReport {
     }
 }
 
-/// Whether an event reports that a manager begins to read the fabric or a part of it.
+/// Returns true if an event reports that a manager begins to read the fabric or a part of it.
 pub const fn begins_sweep(event: &Event) -> bool {
     matches!(
         event,

@@ -13,7 +13,7 @@ use ib_wire::{Gid, GidPrefix, Guid, Lid};
 use super::segments::{NO_SEGMENTS, rmpp};
 use crate::conform::bench::{Bench, Stop, ensure, fail, skip};
 
-/// Whether a datagram is the beginning of a table, cut after it, without the number of a segment.
+/// Returns true if a datagram is the beginning of a table, cut after it, without the number of a segment.
 fn is_cut(mad: &Mad) -> bool {
     mad.header().method() == Method::GET_TABLE_RESP
         && mad.header().status().is_ok()

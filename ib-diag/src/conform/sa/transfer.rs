@@ -441,7 +441,7 @@ pub(super) const CASES: &[Case] = &[
     ),
 ];
 
-/// Whether a second segment is repeated if only the first one is acknowledged.
+/// Returns true if a second segment is repeated if only the first one is acknowledged.
 fn repeats_the_second(bench: &mut Bench<'_>) -> Result<bool, Stop> {
     let mut repeats = false;
     transfer(bench, |bench, id, first| {

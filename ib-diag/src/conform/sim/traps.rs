@@ -264,7 +264,7 @@ fn is_trap(mad: &Mad, number: TrapNumber) -> bool {
         && attribute::<NoticeSm>(mad).is_ok_and(|notice| notice.trap_number() == number.0)
 }
 
-/// Whether one trap is the repetition of another.
+/// Returns true if one trap is the repetition of another.
 fn same(mad: &Mad, trap: &Mad) -> bool {
     mad.header().method() == Method::TRAP
         && mad.header().transaction_id().low() == trap.header().transaction_id().low()

@@ -19,14 +19,14 @@ pub(super) struct Sender {
     pub(super) template: Mad,
     /// Senders are numbered in the order in which they start.
     pub(super) number: u64,
-    /// Whether it waits in `ready`.
+    /// True if it waits in `ready`.
     pub(super) is_ready: bool,
     /// Until when a double-sided request is kept that was acknowledged, to give the turn again.
     pub(super) done_until: Option<Instant>,
 }
 
 impl Sender {
-    /// Whether nothing of the message is acknowledged: its receiver may be gone.
+    /// Returns true if nothing of the message is acknowledged: its receiver may be gone.
     fn is_idle(&self) -> bool {
         self.done_until.is_none() && !self.machine.is_acknowledged()
     }

@@ -101,7 +101,7 @@ impl<'a> Batch<'a> {
         ranges_of(&self.switches, set)
     }
 
-    /// Whether a port's LIDs begin at a column.
+    /// Returns true if a port's LIDs begin at a column.
     #[inline]
     pub(super) fn port_begins(&self, column: usize) -> bool {
         self.port_begins.get(column).copied().unwrap_or(true)

@@ -28,7 +28,7 @@ impl Places {
         }
     }
 
-    /// Whether it holds exactly one place.
+    /// Returns true if it holds exactly one place.
     #[inline]
     pub(super) fn is_single(&self) -> bool {
         let [a, b, c, d] = self.0;

@@ -185,7 +185,7 @@ pub(super) struct UpPorts {
     width: u32,
     /// By switch, then by root, then by turn.
     ports: Vec<u8>,
-    /// Whether a switch has a port for every root.
+    /// True if a switch has a port for every root.
     complete: IdxVec<SwitchIdx, bool>,
 }
 
@@ -286,7 +286,7 @@ impl UpPorts {
         self.ports.get(start..start + len).unwrap_or_default()
     }
 
-    /// Whether a switch has a port up for every root.
+    /// Returns true if a switch has a port up for every root.
     #[inline]
     pub(super) fn is_complete(&self, switch: SwitchIdx) -> bool {
         self.complete[switch]

@@ -73,7 +73,7 @@ impl LftRow {
         }
     }
 
-    /// Whether the path up to every root is a shortest one.
+    /// Returns true if the path up to every root is a shortest one.
     fn all_lead_nearer(&self, tree: &Tree<'_>, up_ports: &UpPorts, view: &View) -> bool {
         let mut ups = tree.up.of(self.switch).iter();
         up_ports.is_complete(self.switch) && ups.all(|&up| view.leads_nearer(tree, up))

@@ -79,7 +79,7 @@ impl<'a> Tree<'a> {
         groups
     }
 
-    /// Whether two leaves have the same switches above them, so that paths to both differ below only.
+    /// Returns true if two leaves have the same switches above them, so that paths to both differ below only.
     fn are_siblings(&self, a: SwitchIdx, b: SwitchIdx) -> bool {
         let above = |switch| self.up.of(switch).iter().map(|&up| self.to(up));
         let is_leaf = |switch| self.down.of(switch).is_empty() && !self.up.of(switch).is_empty();

@@ -27,7 +27,7 @@ pub(super) struct View {
     /// Hops by a path up and then down.
     hops: IdxVec<SwitchIdx, u16>,
     pub(super) moves: IdxVec<SwitchIdx, Move>,
-    /// Whether a CA's route has to turn from down to up.
+    /// True if a CA's route has to turn from down to up.
     pub(super) turns_back: bool,
     /// The CAs' switch whose route goes up most often after it went down, and how often: where the
     /// caller limits that, and routes turn back.
@@ -162,7 +162,7 @@ impl View {
         reverse
     }
 
-    /// Whether a channel up leads to a switch with a shorter path.
+    /// Returns true if a channel up leads to a switch with a shorter path.
     #[inline]
     pub(super) fn leads_nearer(&self, tree: &Tree<'_>, channel: ChannelIdx) -> bool {
         let channel = tree.fabric.channel(channel);
@@ -170,7 +170,7 @@ impl View {
     }
 }
 
-/// Where switches without a legal path send: through one leaf of their part of the fabric.
+/// The leaves through which switches without a legal path send: one for each part of the fabric.
 pub(super) struct Hubs {
     /// Part of the fabric that a switch belongs to.
     part: IdxVec<SwitchIdx, u32>,

@@ -60,7 +60,7 @@ impl Radix {
         }
     }
 
-    /// Whether one can get from `from` to `to` in this direction at all.
+    /// Returns true if one can get from `from` to `to` in this direction at all.
     pub(super) fn allows(self, from: u16, to: u16, up: bool) -> bool {
         from != to && (self.ring || up == (to > from))
     }

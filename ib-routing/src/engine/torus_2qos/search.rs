@@ -1,4 +1,4 @@
-//! Where each switch is in the torus, found from a seed's links by their squares.
+//! The coordinates of each switch in the torus, found from a seed's links by their squares.
 //!
 //! Two links of different axes at a switch are sides of a square, whose fourth corner is the one other
 //! switch that both of their ends are cabled to; the sides across have the same directions. A link

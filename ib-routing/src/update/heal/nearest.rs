@@ -29,7 +29,7 @@ struct Way {
 pub(super) struct Search {
     /// Number of links from a switch that arrives, and the LID for which it was counted.
     hops: IdxVec<SwitchIdx, (Lid, u32)>,
-    /// Whether detours may lead over a switch: it holds entries.
+    /// True if detours may lead over a switch: it holds entries.
     is_led: IdxVec<SwitchIdx, bool>,
     ways: BinaryHeap<Reverse<Way>>,
 }

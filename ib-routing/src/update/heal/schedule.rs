@@ -183,7 +183,7 @@ impl Block {
         }
     }
 
-    /// Whether all remaining entries of a group wait for none.
+    /// Returns true if all remaining entries of a group wait for none.
     fn is_complete(&self, at: usize) -> bool {
         let group = self.groups.get(at);
         group.is_some_and(|group| group.left > 0 && group.ready == group.left)

@@ -1,4 +1,4 @@
-//! What is left of routes over whose cables some are gone, by their path counts: the starting point of a repair.
+//! The rest of routes of whose cables some are gone, by their path counts: the starting point of a repair.
 
 use alloc::vec::Vec;
 
@@ -26,7 +26,7 @@ use crate::{
 /// Index of the order of the dependencies of all traffic among [`PathCounts::orders`].
 const ALL: usize = 2;
 
-/// What is left of routes over whose cables some are gone.
+/// The rest of routes of whose cables some are gone.
 pub(crate) struct Kept {
     /// The counts of the paths that still arrive, without orders.
     counts: PathCounts,
@@ -39,7 +39,7 @@ pub(crate) struct Kept {
 }
 
 impl PathCounts {
-    /// What is left of the old routes in `new`: routes that are the old ones without the entries over cables that are
+    /// The rest of the old routes in `new`: routes that are the old ones without the entries over cables that are
     /// gone. `None` as for [`updated`](Self::updated).
     pub(crate) fn kept(&self, old: RoutesInUse<'_>, new: RoutesInUse<'_>) -> Option<Kept> {
         let channels = same_places(old, new)?;

@@ -392,7 +392,7 @@ impl World {
     }
 }
 
-/// What the exploration has met, so that it is known to meet it.
+/// Cases that the exploration has met: the test fails if it meets none of a kind.
 #[derive(Debug, Default)]
 struct Met {
     histories: usize,

@@ -92,7 +92,7 @@ pub(super) fn of_new_group(
     Ok(parameters)
 }
 
-/// Whether a port may join a group with the parameters of its request.
+/// Returns true if a port may join a group with the parameters of its request.
 pub(super) fn fits(
     config: &SmConfig,
     parameters: &McMemberRecord,
@@ -147,7 +147,7 @@ pub(super) fn own_mgid(scope: u8, prefix: GidPrefix, count: u32) -> Gid {
     Gid(bits.to_be_bytes())
 }
 
-/// Whether a host may create a group with this MGID: a multicast GID with a scope. Scope 0xF is reserved but
+/// Returns true if a host may create a group with this MGID: a multicast GID with a scope. Scope 0xF is reserved but
 /// allowed, as with OpenSM 3.3.23; of the flags only the lowest is defined, and the others must be 0. The MGIDs that the administrator assigns are refused, and those of IPoIB must
 /// carry the group's P_Key.
 fn may_be_created(config: &SmConfig, mgid: Gid, p_key: PKey) -> bool {

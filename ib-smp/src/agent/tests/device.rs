@@ -1,4 +1,4 @@
-//! What the device itself changes, and what a loss of power leaves.
+//! Changes that the device makes itself, and the state after a loss of power.
 
 use super::*;
 

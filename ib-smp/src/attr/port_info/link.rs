@@ -70,7 +70,7 @@ const WIDTHS: [(LinkWidth, LinkWidthActive); 5] = [
     (LinkWidth::X12, LinkWidthActive::X12),
 ];
 
-/// How the three fields of PortInfo spell a speed. A set of speeds has the bits of its codes.
+/// The codes of a speed in the three fields of PortInfo. A set of speeds has the bits of its codes.
 struct SpeedCodes {
     speed: LinkSpeed,
     basic: LinkSpeedActive,
@@ -109,7 +109,7 @@ const SPEEDS: [SpeedCodes; 8] = {
 };
 
 impl SpeedCodes {
-    /// Whether the field that distinguishes this speed from the slower ones has a bit of it.
+    /// Returns true if the field that distinguishes this speed from the slower ones has a bit of it.
     const fn is_in(&self, basic: u8, ext: u8, ext2: u8) -> bool {
         if self.ext2.0 != 0 {
             ext2 & self.ext2.0 != 0

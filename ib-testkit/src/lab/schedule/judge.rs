@@ -1,4 +1,4 @@
-//! What is wrong with a subnet, as seen from outside: the devices, a verifier, and a manager that only looks.
+//! The faults of a subnet, as seen from outside: the devices, a verifier, and a manager that only looks.
 
 use std::{collections::BTreeMap, ops::ControlFlow};
 
@@ -87,7 +87,7 @@ impl Bed {
         faults
     }
 
-    /// What a fresh manager on the same port would change.
+    /// The changes that a fresh manager on the same port would make.
     fn ask_observer(&mut self) -> Vec<String> {
         let mut config = self.config.clone();
         config.first_transaction_id = TransactionId(u64::from(u32::MAX) << 20);
@@ -125,7 +125,7 @@ impl Bed {
     }
 }
 
-/// Whether a change only asks a host to register again, as every new manager does.
+/// Returns true if a change only asks a host to register again, as every new manager does.
 fn is_registration(change: &Change) -> bool {
     let (Some(from), PortInfo::ID) = (change.from, change.attribute_id) else {
         return false;
