@@ -237,9 +237,22 @@ struct SweepRecord {
     summary: Summary,
     /// The last ports that directed routes reach: the sweep may go on from there.
     out_of_reach: BTreeSet<PortAt>,
+    detours: DetourState,
     phase: Phase,
     phase_started: Instant,
     mads_before: MadCounts,
+}
+
+/// The detours of a sweep: entries that a failure broke, led over neighbours until there are routes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum DetourState {
+    /// None so far: a repair takes less time.
+    #[default]
+    NotNeeded,
+    /// They were written before the routes were repaired.
+    Written,
+    /// The routes in force cannot be repaired. Detours are written, then all routes are computed anew.
+    Unrepairable,
 }
 
 /// Work that is handed out or ready to be handed out.
@@ -288,6 +301,7 @@ impl SubnetManager {
             sweep: SweepRecord {
                 summary: Summary::default(),
                 out_of_reach: BTreeSet::new(),
+                detours: DetourState::default(),
                 phase: Phase::Discover,
                 phase_started: now,
                 mads_before: MadCounts::default(),
@@ -340,7 +354,8 @@ impl SubnetManager {
 
     /// Sets the subnet size from which entries that a failure broke are led over neighbours before routes are
     /// repaired: the number of switches times the number of LIDs, 262,144 by default. In a smaller subnet the
-    /// repair takes a few milliseconds, and writing detours first would write entries twice.
+    /// repair takes a few milliseconds, and writing detours first would write entries twice; they are written there if
+    /// the repair fails, before all routes are computed anew.
     #[must_use]
     pub fn with_detours_from(mut self, entries: usize) -> Self {
         self.detours_from = entries;

@@ -6,7 +6,7 @@ use alloc::{boxed::Box, collections::BTreeMap, sync::Arc, vec::Vec};
 use ib_mad::{AttributeId, Instant};
 use ib_routing::{Routes, VerifyReport, verify::PathCounts};
 
-use super::{Conduct, Mode, SMALL_SUBNET, SubnetManager};
+use super::{Conduct, DetourState, Mode, SMALL_SUBNET, SubnetManager};
 use crate::{
     decision::{Decided, Decision, Question},
     event::{Event, Phase},
@@ -246,7 +246,15 @@ impl SubnetManager {
     pub(super) fn plan_routes(&mut self, now: Instant) {
         self.enter_phase(now, Phase::Route);
         let reroute = core::mem::take(&mut self.history.reroute);
-        let task = Arc::new(RoutingTask::new(self.situation(), reroute));
+        let mut task = RoutingTask::new(self.situation(), reroute);
+        match self.sweep.detours {
+            DetourState::NotNeeded if self.conduct == Conduct::Manage => {
+                task.stop_if_unrepairable()
+            }
+            DetourState::NotNeeded | DetourState::Written => {}
+            DetourState::Unrepairable => task.compute_anew(),
+        }
+        let task = Arc::new(task);
         self.wait_for(now, Awaited::Route { task, tried: 0 });
     }
 
@@ -280,6 +288,11 @@ impl SubnetManager {
         self.history.provisional |= result.is_provisional;
         if let Some(reason) = result.unrepairable {
             self.events.push_back(Event::RepairFailed(reason));
+            if result.tried == 0 {
+                // The engines have not been asked yet: they take longer than a repair.
+                self.sweep.detours = DetourState::Unrepairable;
+                return self.lead_round(now, 0);
+            }
         }
         if let Some((broken, moved)) = result.repaired
             && moved > 0

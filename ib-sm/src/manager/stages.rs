@@ -9,7 +9,7 @@ use ib_smp::{
 use ib_subnet::{Block, PortId, Unresponsive};
 use ib_wire::Guid;
 
-use super::{Conduct, Mode, SubnetManager, later, next_stage};
+use super::{Conduct, DetourState, Mode, SubnetManager, later, next_stage};
 use crate::{
     apply::{self, Apply, StageRequest},
     decision::Question,
@@ -26,7 +26,7 @@ impl SubnetManager {
     /// Begins a stage.
     pub(super) fn start_stage(&mut self, now: Instant, stage: Stage) {
         match stage {
-            Stage::Detour => return self.lead_round(now),
+            Stage::Detour => return self.lead_round(now, self.detours_from),
             Stage::Heal => return self.heal(now),
             Stage::Move => return self.after(now, Stage::Move),
             Stage::Tables => {
@@ -85,7 +85,12 @@ impl SubnetManager {
             Stage::LanesAhead => self.write_healing(),
             Stage::Detour => {
                 self.plan.set_detours(Default::default());
-                self.start_stage(now, Stage::Addresses);
+                match self.sweep.detours {
+                    DetourState::Unrepairable => self.plan_routes(now),
+                    DetourState::NotNeeded | DetourState::Written => {
+                        self.start_stage(now, Stage::Addresses);
+                    }
+                }
             }
             Stage::Addresses => self.plan_routes(now),
             Stage::Tables if self.tables.is_live() => self.start_stage(now, Stage::LowerTops),
@@ -114,14 +119,15 @@ impl SubnetManager {
         }
     }
 
-    /// Leads entries that a failure broke over neighbours, if computing new routes takes longer.
-    fn lead_round(&mut self, now: Instant) {
+    /// Leads entries that a failure broke over neighbours, if computing new routes takes longer: in a subnet whose tables
+    /// have `from` entries or more.
+    pub(super) fn lead_round(&mut self, now: Instant, from: usize) {
         if self.conduct == Conduct::Observe || self.plan.installed().is_none() {
             return self.after(now, Stage::Detour);
         }
         let question = Question::Detour {
             changed: self.changed.clone(),
-            from: self.detours_from,
+            from,
         };
         self.decide(now, question);
     }
@@ -132,6 +138,9 @@ impl SubnetManager {
             return self.after(now, Stage::Detour);
         };
         self.plan.set_detours(detours);
+        if self.sweep.detours == DetourState::NotNeeded {
+            self.sweep.detours = DetourState::Written;
+        }
         self.begin_healing(update);
     }
 

@@ -6,7 +6,8 @@ use ib_mad::Instant;
 use ib_subnet::Walk;
 
 use super::{
-    Changed, Mode, Purpose, QUICK_RETRIES, SubnetManager, SweepRecord, TableUpdate, later,
+    Changed, DetourState, Mode, Purpose, QUICK_RETRIES, SubnetManager, SweepRecord, TableUpdate,
+    later,
 };
 use crate::event::{Event, Phase, Summary, SweepCause, SweepKind};
 
@@ -34,6 +35,7 @@ impl SubnetManager {
                 ..Summary::default()
             },
             out_of_reach: BTreeSet::new(),
+            detours: DetourState::default(),
             phase: Phase::Discover,
             phase_started: now,
             mads_before: self.mads(),

@@ -41,6 +41,9 @@ pub(crate) struct RoutingTask {
     engines: Vec<SharedEngine>,
     /// Routes that a previous manager left; they stay in force if they are valid.
     in_place: Option<Arc<Routes>>,
+    /// The search ends if the routes in force cannot be repaired, so that broken entries can be led over neighbours before
+    /// all routes are computed.
+    stops_if_unrepairable: bool,
     /// True if routes that can deadlock may be installed.
     allow_deadlock: bool,
     options: RouteOptions,
@@ -113,6 +116,7 @@ impl RoutingTask {
             topology: Arc::clone(at.plan().topology()),
             installed: at.plan().installed().filter(|_| repairs).cloned(),
             engines,
+            stops_if_unrepairable: false,
             allow_deadlock: config.allow_deadlock,
             options,
             tables: config.route_tables.clone(),
@@ -122,6 +126,11 @@ impl RoutingTask {
     /// The topology that is routed.
     pub(crate) const fn topology(&self) -> &Arc<Topology> {
         &self.topology
+    }
+
+    /// Ends the search without routes if those in force cannot be repaired.
+    pub(crate) fn stop_if_unrepairable(&mut self) {
+        self.stops_if_unrepairable = true;
     }
 
     /// Makes the engines compute all routes, instead of a repair of those in force.
@@ -136,7 +145,10 @@ impl RoutingTask {
             tried,
             ..RoutingResult::default()
         };
-        if tried == 0 && self.repair(&mut result) {
+        if tried == 0
+            && (self.repair(&mut result)
+                || (self.stops_if_unrepairable && result.unrepairable.is_some()))
+        {
             return result;
         }
         let (fabric, lids) = (self.topology.fabric(), self.topology.lids());

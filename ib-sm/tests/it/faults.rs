@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ib_mad::{Attribute, Method};
-use ib_routing::{FabricBuilder, NewNode, NodeIdx, PortRef};
+use ib_routing::{FabricBuilder, NewNode, NodeIdx, PortRef, generate::FabricSpec};
 use ib_sim::Behaviour;
 use ib_sm::{Event, NotActive, Unresponsive};
 use ib_smp::{LinearForwardingTable, PortState};
@@ -163,6 +163,32 @@ fn only_blocks_that_differ_are_written_after_a_link_is_lost() {
         let lost = running.node(cable.node, |node| node.guid());
         guid(a) != (lost, cable.port) && guid(b) != (lost, cable.port)
     }));
+}
+
+#[test]
+fn entries_that_broke_are_led_over_neighbours_before_all_routes_are_computed_anew() {
+    let spec: FabricSpec = "random:switches=16,links=40,hosts=2,seed=3"
+        .parse()
+        .unwrap();
+    let fabric = spec.build().unwrap();
+    let first = fabric.switches().indices().next().unwrap();
+    let (_, channel) = fabric.channels_from(first).last().unwrap();
+    let cable = PortRef {
+        node: fabric.switches()[first],
+        port: channel.port,
+    };
+    let mut running = Lab::of(fabric).up();
+    running.events.clear();
+    running.sim.with(|sim| sim.unlink(cable).unwrap());
+    running.run_until_up();
+    let place = |is: fn(&Event) -> bool| running.events.iter().position(is);
+    let failed = place(|event| matches!(event, Event::RepairFailed(_))).unwrap();
+    let healed = place(|event| matches!(event, Event::TablesHealed { .. })).unwrap();
+    let verified = place(|event| matches!(event, Event::RoutesVerified { .. })).unwrap();
+    assert!(failed < healed && healed < verified, "{:?}", running.events);
+    let report = running.sm.report().unwrap();
+    assert_eq!((report.unreachable, report.loops), (0, 0));
+    assert!(report.deadlock_free);
 }
 
 #[test]
