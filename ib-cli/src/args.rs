@@ -7,7 +7,7 @@ use crate::commands::Command;
 /// InfiniBand: subnet manager, simulator, router, verifier, packet decoder.
 ///
 /// Exit status: 0 done and all checks hold, 1 done and a check failed, 2 bad usage or bad input, 130 after
-/// Ctrl-C. An error is one line on stderr.
+/// Ctrl-C, 141 if the reader of the output has gone, as `head` does. An error is one line on stderr.
 #[derive(Debug, Parser)]
 #[command(
     name = "ib",

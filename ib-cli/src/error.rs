@@ -31,7 +31,7 @@ impl Verdict {
 pub enum CliError {
     /// Bad usage or bad input: status 2, and one line that says where, what, and what was expected.
     Input(String),
-    /// The reader of the output has closed it: the command ends quietly.
+    /// The reader of the output has closed it: the command ends without a word, by SIGPIPE.
     OutputClosed,
 }
 

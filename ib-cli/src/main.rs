@@ -1,7 +1,7 @@
 //! The command `ib`: subnet manager, simulator, router and packet decoder for InfiniBand.
 //!
 //! Exit status: 0 where the work is done and all checks hold, 1 where a check failed, 2 for bad usage
-//! or bad input, 130 after Ctrl-C or SIGTERM.
+//! or bad input, 130 after Ctrl-C or SIGTERM, 141 where the reader of the output has gone.
 #![forbid(unsafe_code)]
 #![allow(
     rustdoc::broken_intra_doc_links,
@@ -57,12 +57,22 @@ fn main() -> ExitCode {
     };
     match commands::run(args) {
         Ok(verdict) => verdict.exit_code(),
-        Err(CliError::OutputClosed) => ExitCode::SUCCESS,
+        Err(CliError::OutputClosed) => output_closed(),
         Err(error) => {
             stderr::error(error);
             ExitCode::from(2)
         }
     }
+}
+
+/// Ends the process without a word by SIGPIPE, as other programs of a pipeline end whose reader has gone. A shell reports
+/// 141: neither that all checks hold nor that one failed, which a cut output cannot say.
+fn output_closed() -> ExitCode {
+    /// The status that a shell reports: 128 and the number of SIGPIPE.
+    const ENDED_BY_SIGPIPE: u8 = 141;
+    // The runtime ignores the signal, so that a write returns an error and open files are completed or removed first.
+    let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGPIPE);
+    ExitCode::from(ENDED_BY_SIGPIPE)
 }
 
 /// The command with `-1` as a value like others: the option says best what it expected.
@@ -77,13 +87,13 @@ fn taking_negatives(command: Command) -> Command {
 /// Help and version go to stdout as clap prints them; a mistake becomes one line.
 fn usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
-        return match error.print() {
-            // A reader that has gone does not want the help.
-            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-                stderr::error(CliError::from(error));
+        return match error.print().map_err(CliError::from) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(CliError::OutputClosed) => output_closed(),
+            Err(error) => {
+                stderr::error(error);
                 ExitCode::from(2)
             }
-            _ => ExitCode::SUCCESS,
         };
     }
     // The messages of number parsers help only those who know them.

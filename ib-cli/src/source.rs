@@ -13,7 +13,7 @@ use std::{
 use clap::Args;
 use ib_diag::{
     Batch, BatchOutcome, Collector, CollectorConfig, CollectorEvent, Contents, CounterScope,
-    LaneTables, Named, NodeNameMap, Snapshot,
+    LaneTables, NameError, Named, NodeNameMap, Snapshot,
 };
 use ib_mad::{
     Client, ClientConfig, Engine, Input, Mad, MadAddress, MgmtClass, Request, SmKey, transport::ask,
@@ -331,8 +331,14 @@ impl Live {
 /// cannot be named.
 pub fn find(snapshot: &Snapshot, text: &str) -> Result<Named, CliError> {
     snapshot.find(text).map_err(|error| {
+        // Of several nodes with the name and of a port that is not there, the error itself says which there are.
+        if !matches!(error, NameError::Unknown { .. }) {
+            return CliError::input(error);
+        }
         let names: Vec<String> = snapshot.nodes.iter().map(|node| node.name()).collect();
-        let nearest = nearest::hint(text, names.iter().map(String::as_str));
+        let nearest = |text| nearest::hint(text, names.iter().map(String::as_str));
+        let without_port = text.rsplit_once(':').map(|(name, _)| name);
+        let nearest = nearest(without_port.unwrap_or(text));
         let silent = match snapshot.silent.len() {
             0 => String::new(),
             silent => format!(

@@ -28,6 +28,7 @@ mod difference;
 mod link;
 mod name;
 mod outdated;
+mod partition;
 mod perf_manager;
 mod port_action;
 mod prometheus;
@@ -55,6 +56,7 @@ pub use name::{NameError, Named, NodeNameMap};
 pub use perf_manager::{
     CounterSample, PerfManager, PerfManagerConfig, PerfManagerEvent, PortHistory,
 };
+pub use partition::PathPartitions;
 pub use port_action::{PortAction, PortActionError, PortChange, PortChangeError};
 pub use snapshot::{
     Contents, DuplicateGuid, SilentDevice, Snapshot, SnapshotError, SnapshotNode, SnapshotPort,

@@ -33,6 +33,8 @@ pub enum PathEnd {
     DeadPort,
     /// The packet ends at a port that does not own the LID.
     WrongPort,
+    /// The packet reaches another port that has the same LID, instead of the port that was meant.
+    OtherOwner,
     /// The packet has already passed this switch.
     Loop,
     /// The SLtoVL table maps the service level to VL15, so the packet is dropped.
@@ -51,6 +53,7 @@ impl PathEnd {
             Self::NotRead => "the forwarding table of the switch was not read",
             Self::DeadPort => "the entry names a port without a link",
             Self::WrongPort => "the packet reaches a port that does not own the LID",
+            Self::OtherOwner => "the packet reaches another port, which has the same LID",
             Self::Loop => "the packet goes in a circle",
             Self::Dropped => "the service level is mapped to VL15: the packet is dropped",
             Self::NoCable => "the port has no link",
@@ -157,6 +160,22 @@ impl Snapshot {
                 None => break PathEnd::NoCable,
             }
         };
+        path
+    }
+
+    /// As [`path`](Self::path), to a certain port by one of its LIDs. If another port has the LID too and the packet
+    /// reaches that one, the path ends with [`PathEnd::OtherOwner`].
+    #[must_use]
+    pub fn path_to(&self, from: PortRef, to: PortRef, dlid: Lid, sl: Sl) -> Path {
+        let mut path = self.path(from, dlid, sl);
+        let end_port = |at: PortRef| {
+            let port = self.node(at.node)?.managing_port(at.port);
+            Some((at.node, port))
+        };
+        let last = path.hops.last().map(|hop| hop.input);
+        if path.end == PathEnd::Arrived && last.and_then(end_port) != end_port(to) {
+            path.end = PathEnd::OtherOwner;
+        }
         path
     }
 
@@ -294,6 +313,30 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_path_to_a_port_ends_at_another_owner_of_its_lid() {
+        let mut snapshot = brought_up("gen-ring-5");
+        let hosts: Vec<PortRef> = snapshot
+            .ports()
+            .filter(|(_, node, port)| !node.is_switch() && port.lid().is_unicast())
+            .map(|(at, _, _)| at)
+            .collect();
+        let [from, routed, meant, ..] = hosts[..] else {
+            panic!("three hosts");
+        };
+        let lid = snapshot.port(routed).unwrap().lid();
+        let info = snapshot.port_mut(meant).unwrap().info.as_mut();
+        info.unwrap().set_lid(lid);
+        let end = |to| snapshot.path_to(from, to, lid, Sl::ZERO).end;
+        assert_eq!(end(routed), PathEnd::Arrived);
+        assert_eq!(end(meant), PathEnd::OtherOwner);
+        // A switch has its LID at port 0, and a packet enters by another port.
+        let leaf = snapshot.port(from).unwrap().peer.unwrap();
+        let own = snapshot.node(leaf.node).unwrap().port(PortNum(0)).unwrap();
+        let path = snapshot.path_to(from, leaf, own.lid(), Sl::ZERO);
+        assert_eq!(path.end, PathEnd::Arrived);
     }
 
     #[test]

@@ -68,8 +68,9 @@ pub fn run(args: TraceArgs, as_json: bool) -> Result<Verdict, CliError> {
             !path.reached.is_empty() && path.again.is_empty(),
         ));
     }
-    let (to, dlid) = target(&snapshot, args.to.as_deref().unwrap_or_default())?;
-    let path = snapshot.path(from, dlid, args.sl);
+    let text = args.to.as_deref().unwrap_or_default();
+    let (to, dlid) = target(&snapshot, text)?;
+    let path = path_to(&snapshot, from, text, args.sl)?;
     let sa = sa_path::ask(&source, &snapshot, from, dlid)?;
     if as_json {
         let mut document = document(&snapshot, &path);
@@ -110,6 +111,31 @@ pub fn target(snapshot: &Snapshot, text: &str) -> Result<(PortRef, Lid), CliErro
     })
 }
 
+/// The path from a port to the port or LID that a text names. A LID is reached at any port that has it.
+pub fn path_to(
+    snapshot: &Snapshot,
+    from: PortRef,
+    text: &str,
+    sl: Sl,
+) -> Result<Path, CliError> {
+    let (to, dlid) = target(snapshot, text)?;
+    Ok(match find(snapshot, text)?.lid {
+        Some(lid) => snapshot.path(from, lid, sl),
+        None => snapshot.path_to(from, to, dlid, sl),
+    })
+}
+
+/// The end of a path in words, with the port that the packet reaches instead of the one that was meant.
+pub fn end_text(snapshot: &Snapshot, path: &Path) -> String {
+    match (path.end, path.hops.last()) {
+        (PathEnd::OtherOwner, Some(last)) => {
+            let reached = place::text(snapshot, last.input);
+            format!("the packet reaches {reached}, which has the same LID")
+        }
+        (end, _) => end.text().to_owned(),
+    }
+}
+
 /// A path as a document: its hops, and how it ends.
 pub fn document(snapshot: &Snapshot, path: &Path) -> Value {
     let hops: Vec<Value> = path
@@ -129,7 +155,7 @@ pub fn document(snapshot: &Snapshot, path: &Path) -> Value {
         "sl": path.sl.bits(),
         "hops": hops,
         "arrived": path.end == PathEnd::Arrived,
-        "end": path.end.text(),
+        "end": end_text(snapshot, path),
     })
 }
 
@@ -149,7 +175,7 @@ fn print(out: &mut impl Write, snapshot: &Snapshot, path: &Path) -> io::Result<(
         ]);
     }
     table.print(out)?;
-    writeln!(out, "LID {}: {}", path.dlid, path.end.text())
+    writeln!(out, "LID {}: {}", path.dlid, end_text(snapshot, path))
 }
 
 fn multicast_document(

@@ -2,13 +2,13 @@
 
 use std::io::{self, Write};
 
-use ib_diag::{Contents, CounterReadings, Path, PathEnd, Snapshot};
+use ib_diag::{Contents, CounterReadings, Path, PathEnd, PathPartitions, Snapshot};
 use ib_routing::PortRef;
-use ib_wire::Sl;
+use ib_wire::{PKey, Sl};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    commands::trace::{service_level, target},
+    commands::trace::{end_text, path_to, service_level},
     error::{CliError, Verdict},
     output::{
         json,
@@ -19,7 +19,7 @@ use crate::{
 
 /// Explain the path from A to B hop by hop, and what limits it.
 ///
-/// Only reads. Status 1 if the path does not arrive.
+/// Only reads. Status 1 if the path does not arrive, or if packets pass in no partition.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct WhyArgs {
@@ -42,32 +42,64 @@ Examples:
   ib why node01 node17 --sl 3 --from monday.ibsnap --json";
 
 pub fn run(args: WhyArgs, as_json: bool) -> Result<Verdict, CliError> {
-    let contents = Contents::FORWARDING | Contents::QOS | Contents::COUNTERS;
+    let contents =
+        Contents::FORWARDING | Contents::QOS | Contents::COUNTERS | Contents::P_KEYS;
     let snapshot = args.source.open()?.snapshot_of_routes(contents)?;
     let from = find(&snapshot, &args.start)?.port_of(&snapshot);
-    let (_, dlid) = target(&snapshot, &args.to)?;
-    let path = snapshot.path(from, dlid, args.sl);
+    let path = path_to(&snapshot, from, &args.to, args.sl)?;
+    let partitions = snapshot.path_partitions(&path);
+    let partitions = partitions.filter(|_| path.end == PathEnd::Arrived);
     let hops: Vec<Value> = path
         .hops
         .iter()
         .map(|hop| Value::Object(hop_document(&snapshot, &path, hop)))
         .collect();
-    let limits = limits(&snapshot, &path);
+    let mut limits = limits(&snapshot, &path);
+    limits.extend(partitions.iter().flat_map(|found| of_partitions(&snapshot, found)));
+    let is_shared = partitions.as_ref().is_none_or(|found| !found.passing.is_empty());
     let mut out = io::stdout().lock();
     if as_json {
         let document = json!({
-            "dlid": dlid.0,
+            "dlid": path.dlid.0,
             "sl": args.sl.bits(),
             "hops": hops,
             "arrived": path.end == PathEnd::Arrived,
-            "end": path.end.text(),
+            "end": end_text(&snapshot, &path),
+            "p_keys": partitions.as_ref().map(|found| texts(&found.passing)),
             "limits": limits,
         });
         json::print(&mut out, &document)?;
     } else {
-        print(&mut out, &hops, &path, &limits)?;
+        print(&mut out, &hops, &end_text(&snapshot, &path), &path)?;
+        if let Some(found) = partitions.filter(|found| !found.passing.is_empty()) {
+            writeln!(out, "packets pass with P_Key {}", texts(&found.passing).join(", "))?;
+        }
+        print_limits(&mut out, &limits)?;
     }
-    Ok(Verdict::of(path.end == PathEnd::Arrived))
+    Ok(Verdict::of(path.end == PathEnd::Arrived && is_shared))
+}
+
+fn texts(keys: &[PKey]) -> Vec<String> {
+    keys.iter().map(ToString::to_string).collect()
+}
+
+/// The partitions that both ends share and in which packets are dropped, or that there are none.
+fn of_partitions(snapshot: &Snapshot, found: &PathPartitions) -> Vec<String> {
+    if found.passing.is_empty() && found.dropped.is_empty() {
+        let list = |keys: &[PKey]| match keys {
+            [] => "none".to_owned(),
+            keys => texts(keys).join(", "),
+        };
+        let (start, end) = (list(&found.at_start), list(&found.at_end));
+        return vec![format!(
+            "no packets pass: no P_Key of the sender ({start}) matches one of the receiver ({end})"
+        )];
+    }
+    let dropped = found.dropped.iter().map(|(key, at)| {
+        let place = place::text(snapshot, *at);
+        format!("{place} drops packets with P_Key {key}: it enforces partitions and lacks this one")
+    });
+    dropped.collect()
 }
 
 /// One hop: the entry, what the outgoing link does, and the datagrams that say so.
@@ -129,7 +161,7 @@ fn hop_document(snapshot: &Snapshot, path: &Path, hop: &ib_diag::Hop) -> Map<Str
 fn limits(snapshot: &Snapshot, path: &Path) -> Vec<String> {
     let mut limits = Vec::new();
     if path.end != PathEnd::Arrived {
-        limits.push(path.end.text().to_owned());
+        limits.push(end_text(snapshot, path));
     }
     let leaving: Vec<PortRef> = path
         .hops
@@ -208,7 +240,7 @@ fn limits(snapshot: &Snapshot, path: &Path) -> Vec<String> {
     limits
 }
 
-fn print(out: &mut impl Write, hops: &[Value], path: &Path, limits: &[String]) -> io::Result<()> {
+fn print(out: &mut impl Write, hops: &[Value], end: &str, path: &Path) -> io::Result<()> {
     let text = |hop: &Value, key: &str| match &hop[key] {
         Value::Null => "?".to_owned(),
         Value::String(text) => text.clone(),
@@ -255,13 +287,10 @@ fn print(out: &mut impl Write, hops: &[Value], path: &Path, limits: &[String]) -
             writeln!(out, "   {}", counters.join(", "))?;
         }
     }
-    writeln!(
-        out,
-        "LID {}, SL {}: {}",
-        path.dlid,
-        path.sl,
-        path.end.text()
-    )?;
+    writeln!(out, "LID {}, SL {}: {end}", path.dlid, path.sl)
+}
+
+fn print_limits(out: &mut impl Write, limits: &[String]) -> io::Result<()> {
     match limits {
         [] => writeln!(out, "nothing limits the path"),
         limits => limits

@@ -3,148 +3,25 @@
 use std::{
     collections::BTreeSet,
     io::Write as _,
-    path::{Path, PathBuf},
-    process::{Child, ChildStdin, Command, Output, Stdio},
+    path::PathBuf,
+    process::{Child, Command, Stdio},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicU32, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     thread,
     time::{Duration, Instant},
 };
 
-use crate::common;
-use ib_mad::{Client, ClientConfig, MadAddress, MgmtClass};
+use crate::{
+    common,
+    served::{Fabric, document, keys, temporary},
+};
+use ib_mad::MgmtClass;
 use ib_routing::{NodeType, format::ibnetdiscover};
-use ib_sa::{JoinState, McMemberComponents, McMemberRecord, RecordCall};
 use ib_sim::server::{Listen, Server, ServerOptions};
 use ib_testkit::data::{fabric_file, fabric_text};
-use ib_transport::{
-    MonotonicClock, ask,
-    ibsim::{IbsimOptions, IbsimPort},
-};
-use ib_wire::{Gid, GidPrefix, Lid, Sl};
 use serde_json::Value;
-
-/// A served fabric that a manager has brought up.
-struct Fabric {
-    server: Child,
-    console: ChildStdin,
-    name: String,
-}
-
-impl Fabric {
-    fn start(name: &str) -> Self {
-        Self::serve(&fabric_file(name))
-    }
-
-    fn serve(file: &Path) -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("diag-{}-{count}", std::process::id());
-        let mut server = Command::new(env!("CARGO_BIN_EXE_ib"))
-            .args(["sim", "--socket", &name, "--fabric"])
-            .arg(file)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let console = server.stdin.take().unwrap();
-        let fabric = Self {
-            server,
-            console,
-            name,
-        };
-        let patience = Instant::now() + Duration::from_secs(20);
-        while fabric.run(&["nodes"]).status.code() != Some(0) {
-            assert!(Instant::now() < patience, "the simulator does not come up");
-            thread::sleep(Duration::from_millis(50));
-        }
-        let up = fabric.run(&["sm", "--once"]);
-        assert!(
-            up.status.success(),
-            "{}",
-            String::from_utf8_lossy(&up.stderr)
-        );
-        fabric
-    }
-
-    /// Lets the first port of a node join the group of all IPoIB nodes, as soon as a manager serves it.
-    fn join(&self, node: &str) {
-        let clock = MonotonicClock::start();
-        let options = IbsimOptions {
-            server: self.name.clone(),
-            node: node.to_owned(),
-            announce_sm: false,
-        };
-        let mut port = IbsimPort::attach(&options).unwrap();
-        let mut client = Client::new(ClientConfig::default());
-        let own = document(&self.run(&["ports", "--json", "--node", node]), 0);
-        let own = &own["ports"][0];
-        let guid = own["port_guid"].as_str().unwrap();
-        let manager = Lid(own["sm_lid"].as_u64().unwrap().try_into().unwrap());
-        let mut member = McMemberRecord::default();
-        member
-            .set_mgid("ff12:401b:ffff::ffff:ffff".parse().unwrap())
-            .set_port_gid(Gid::new(GidPrefix::DEFAULT, guid.parse().unwrap()))
-            .set_join_state(JoinState::FULL_MEMBER);
-        let components = McMemberComponents::MGID
-            | McMemberComponents::PORT_GID
-            | McMemberComponents::JOIN_STATE;
-        let patience = Instant::now() + Duration::from_secs(20);
-        loop {
-            let call = RecordCall::set(MadAddress::gsi(manager, Sl::ZERO), &member, components);
-            match ask(&mut client, call, &mut port, &clock).unwrap() {
-                Ok(_) => return,
-                Err(error) => assert!(Instant::now() < patience, "{error}"),
-            }
-            thread::sleep(Duration::from_millis(50));
-        }
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        let device = format!("sim:{}", self.name);
-        let mut all = arguments.to_vec();
-        all.extend(["--device", &device]);
-        common::ib(&all, "")
-    }
-
-    /// The document of a command that ends with this status.
-    fn json(&self, status: i32, arguments: &[&str]) -> Value {
-        let mut all = arguments.to_vec();
-        all.push("--json");
-        document(&self.run(&all), status)
-    }
-}
-
-impl Drop for Fabric {
-    fn drop(&mut self) {
-        let _ = writeln!(self.console, "Quit");
-        let _ = self.server.kill();
-        let _ = self.server.wait();
-    }
-}
-
-fn document(output: &Output, status: i32) -> Value {
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(status), "{stderr}");
-    serde_json::from_slice(&output.stdout).expect("one JSON document")
-}
-
-fn keys(value: &Value) -> Vec<&str> {
-    value
-        .as_object()
-        .unwrap()
-        .keys()
-        .map(String::as_str)
-        .collect()
-}
-
-/// A file name of its own.
-fn temporary(name: &str) -> PathBuf {
-    std::env::temp_dir().join(format!("ib-diag-{}-{name}", std::process::id()))
-}
 
 #[test]
 fn every_command_reads_a_live_fabric_and_its_snapshot_alike() {

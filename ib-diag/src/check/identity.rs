@@ -1,11 +1,17 @@
 //! GUIDs and LIDs that two devices claim.
 
-use alloc::{collections::BTreeMap, format, string::ToString as _, vec::Vec};
+use alloc::{
+    collections::BTreeMap,
+    format,
+    string::{String, ToString as _},
+    vec::Vec,
+};
 
 use ib_routing::PortRef;
-use ib_wire::{Guid, Lid};
+use ib_wire::{Guid, Lid, Sl};
 
 use super::{Check, Checker, Finding, Location, Severity};
+use crate::trace::PathEnd;
 
 pub(super) fn check(checker: &mut Checker<'_>) {
     guids(checker);
@@ -103,7 +109,11 @@ fn lids(checker: &mut Checker<'_>) {
             }
         }
         if let Some((lid, owner)) = taken {
-            let message = format!("LID {lid} is also that of {}", checker.text(owner));
+            let mut message = format!("LID {lid} is also that of {}", checker.text(owner));
+            if let Some(reached) = reached(checker, lid) {
+                message.push_str("; packets to it from this host reach ");
+                message.push_str(&reached);
+            }
             let action = "let the subnet manager assign LIDs anew (opensm -r), and look for a second manager or merged subnets";
             let place = checker.place(at);
             let finding =
@@ -111,4 +121,13 @@ fn lids(checker: &mut Checker<'_>) {
             checker.add(finding.value(u64::from(lid.0)));
         }
     }
+}
+
+/// The port that packets from the own port to a LID reach, as text; `None` if they reach none, or do not leave the port.
+fn reached(checker: &Checker<'_>, lid: Lid) -> Option<String> {
+    let own = checker.snapshot.own_port?;
+    let path = checker.snapshot.path(own, lid, Sl::ZERO);
+    let is_sent = path.hops.len() > 1 && path.end == PathEnd::Arrived;
+    let last = path.hops.last().filter(|_| is_sent)?;
+    Some(checker.text(last.input))
 }

@@ -1,6 +1,6 @@
 //! The installed routes: LIDs without a route, loops, and cycles of channel dependencies.
 
-use alloc::{format, vec::Vec};
+use alloc::{collections::BTreeMap, format, vec::Vec};
 
 use ib_routing::{
     ChannelIdx, Destination, SwitchIdx,
@@ -28,20 +28,24 @@ enum End {
 }
 
 pub(super) fn check(checker: &mut Checker<'_>) {
-    let destinations: Vec<Destination> = checker.lids.destinations().iter().copied().collect();
-    for destination in destinations {
+    // Two ports with one LID are a finding of their own. The routes can lead to one of them only.
+    let mut owners: BTreeMap<Lid, Vec<Destination>> = BTreeMap::new();
+    for destination in checker.lids.destinations().iter() {
         for lid in destination.range.iter() {
-            follow(checker, &destination, lid);
+            owners.entry(lid).or_default().push(*destination);
         }
+    }
+    for (lid, owners) in owners {
+        follow(checker, &owners, lid);
     }
     deadlock(checker);
 }
 
-/// Follows the routes from every switch to a LID.
-fn follow(checker: &mut Checker<'_>, destination: &Destination, lid: Lid) {
-    if destination.switch.is_none() {
+/// Follows the routes from every switch to a LID, which these destinations own.
+fn follow(checker: &mut Checker<'_>, owners: &[Destination], lid: Lid) {
+    let Some(destination) = owners.iter().find(|owner| owner.switch.is_some()) else {
         return;
-    }
+    };
     checker.looked_at(Check::LidUnroutable, 1);
     checker.looked_at(Check::RouteLoop, 1);
     let mut ends: IdxVec<SwitchIdx, End> = checker.routes.per_switch(End::Unknown);
@@ -59,7 +63,7 @@ fn follow(checker: &mut Checker<'_>, destination: &Destination, lid: Lid) {
                 *end = End::Open;
             }
             way.push(here);
-            match step(checker, destination, here, lid) {
+            match step(checker, owners, here, lid) {
                 Ok(next) => here = next,
                 Err(end) => break end,
             }
@@ -76,7 +80,7 @@ fn follow(checker: &mut Checker<'_>, destination: &Destination, lid: Lid) {
 /// The next switch, or the end of the path.
 fn step(
     checker: &Checker<'_>,
-    destination: &Destination,
+    owners: &[Destination],
     here: SwitchIdx,
     lid: Lid,
 ) -> Result<SwitchIdx, End> {
@@ -97,7 +101,8 @@ fn step(
         return Err(End::NotRead);
     }
     let port = checker.routes.port(here, lid);
-    if Some(here) == destination.switch && port == destination.exit {
+    let is_exit = |owner: &Destination| owner.switch == Some(here) && owner.exit == port;
+    if owners.iter().any(is_exit) {
         return Err(End::Arrives);
     }
     match checker.fabric.channel_at(here, port) {

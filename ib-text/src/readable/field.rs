@@ -42,6 +42,8 @@ enum Form {
     Array {
         element_bits: usize,
         element: FieldKind,
+        /// True if elements that are numbers are written in hexadecimal.
+        is_hexadecimal: bool,
     },
 }
 
@@ -100,8 +102,10 @@ fn add_fields(to: &mut Vec<ReadableField>, layout: &'static Layout, at: usize, p
 }
 
 /// Fields whose numbers are written in hexadecimal: keys and masks.
-const HEXADECIMAL: [&str; 6] = [
+const HEXADECIMAL: [&str; 8] = [
     "p_key",
+    "p_key_block",
+    "port_mask_block",
     "q_key",
     "r_key",
     "capability_mask",
@@ -127,10 +131,11 @@ impl Form {
                     element_bits,
                     element,
                 },
-                _,
+                name,
             ) => Self::Array {
                 element_bits,
                 element: *element,
+                is_hexadecimal: element_bits > 32 || HEXADECIMAL.contains(&name),
             },
         }
     }
@@ -241,11 +246,19 @@ impl ReadableField {
             Form::Array {
                 element_bits,
                 element,
-            } => self.array(line, bytes, element_bits, element),
+                is_hexadecimal,
+            } => self.array(line, bytes, element_bits, element, is_hexadecimal),
         }
     }
 
-    fn array(&self, line: &mut Line, bytes: &[u8], element_bits: usize, element: FieldKind) {
+    fn array(
+        &self,
+        line: &mut Line,
+        bytes: &[u8],
+        element_bits: usize,
+        element: FieldKind,
+        is_hexadecimal: bool,
+    ) {
         for index in 0..self.field.bits.checked_div(element_bits).unwrap_or(0) {
             if index > 0 {
                 line.byte(b' ');
@@ -257,7 +270,7 @@ impl ReadableField {
                 octets.unwrap_or_default()
             };
             match element {
-                FieldKind::Uint if element_bits > 32 => {
+                FieldKind::Uint if is_hexadecimal => {
                     let value = self.number(bytes, from, element_bits);
                     hexadecimal(line, value, element_bits);
                 }

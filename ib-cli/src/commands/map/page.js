@@ -209,24 +209,38 @@ function box(node, number, colours, passed) {
     pen.lineWidth = Math.max(2 / view.scale, 1.5);
     pen.strokeRect(node.x - width / 2, node.y - height / 2, width, height);
   }
-  // A dot has room for its name once the map is much larger.
-  const room = width * view.scale;
-  if (room >= 48) {
-    const size = isDot ? 9 * width / subnet.switch_size[0] : 9;
-    pen.font = `${size}px system-ui, sans-serif`;
-    pen.textAlign = 'center';
-    pen.textBaseline = 'middle';
-    pen.fillStyle = isSwitch(node) ? colours.onSwitch : isDot ? colours.paper : colours.onHost;
-    const folded = isSwitch(node) && hostsOf[number].length && !hostsAreShown();
-    pen.fillText(folded ? `${node.label} +${hostsOf[number].length}` : node.label, node.x, node.y, width - 2);
-  } else if (isSwitch(node) && hostsOf[number].length && !hostsAreShown() && room >= 14) {
-    pen.font = '16px system-ui, sans-serif';
-    pen.textAlign = 'center';
-    pen.textBaseline = 'middle';
-    pen.fillStyle = colours.onSwitch;
-    pen.fillText(`+${hostsOf[number].length}`, node.x, node.y, width - 2);
-  }
+  const isFolded = isSwitch(node) && hostsOf[number].length > 0 && !hostsAreShown();
+  const hosts = `+${hostsOf[number].length}`;
+  pen.fillStyle = isSwitch(node) ? colours.onSwitch : isDot ? colours.paper : colours.onHost;
+  // A dot has room for its name once the map is much larger; a folded leaf has room for the number of its hosts before.
+  isFolded && write(`${node.label} ${hosts}`, node, width, height) ||
+    write(node.label, node, width, height) || isFolded && write(hosts, node, width, height);
   pen.globalAlpha = 1;
+}
+
+// Text of fewer pixels cannot be read.
+const LEAST_TEXT = 6;
+
+// Widths of texts at a size of one map unit.
+const widths = new Map();
+function widthOf(text) {
+  if (!widths.has(text)) {
+    pen.font = '100px system-ui, sans-serif';
+    widths.set(text, pen.measureText(text).width / 100);
+  }
+  return widths.get(text);
+}
+
+// Writes a text into a box, as large as it fits. Returns whether it can be read.
+function write(text, node, width, height) {
+  if (height * view.scale < LEAST_TEXT) return false;
+  const size = Math.min(0.8 * height, (width - 2) / widthOf(text));
+  if (size * view.scale < LEAST_TEXT) return false;
+  pen.font = `${size}px system-ui, sans-serif`;
+  pen.textAlign = 'center';
+  pen.textBaseline = 'middle';
+  pen.fillText(text, node.x, node.y + 0.05 * size);
+  return true;
 }
 
 // The whole name beside the pointer.

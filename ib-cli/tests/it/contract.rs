@@ -1,0 +1,174 @@
+//! The promises of the diagnostics that hold for each command alike, and what an administrator concludes from them.
+
+use std::{
+    fs,
+    io::Write as _,
+    os::{fd::OwnedFd, unix::net::UnixStream, unix::process::ExitStatusExt},
+    process::{Command, Output, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use crate::served::{Fabric, temporary};
+
+/// Number of the signal by which a program ends whose reader has gone.
+const SIGPIPE: i32 = 13;
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Runs the command until it ends with this status: the console of the server is read when it has time.
+fn until(fabric: &Fabric, arguments: &[&str], status: i32) -> Output {
+    let patience = Instant::now() + Duration::from_secs(20);
+    loop {
+        let output = fabric.run(arguments);
+        if output.status.code() == Some(status) {
+            return output;
+        }
+        assert!(Instant::now() < patience, "{arguments:?}: {output:?}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Runs `ib` with a standard output that nobody reads any more.
+fn unread(arguments: &[&str]) -> Output {
+    let (reader, writer) = UnixStream::pair().unwrap();
+    drop(reader);
+    Command::new(env!("CARGO_BIN_EXE_ib"))
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(OwnedFd::from(writer))
+        .stderr(Stdio::piped())
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn a_reader_that_has_gone_ends_each_command_by_sigpipe_without_a_word() {
+    let fabric = Fabric::start("gen-line-2");
+    let file = temporary("unread.ibsnap");
+    let path = file.to_str().unwrap();
+    fabric.json(0, &["snapshot", path]);
+    let taken = [
+        &["health"][..],
+        &["health", "--json"],
+        &["links"],
+        &["nodes"],
+        &["perf"],
+        &["perf", "--prometheus"],
+        &["ports"],
+        &["tables"],
+        &["tables", "--json"],
+        &["discover"],
+        &["discover", "--json"],
+        &["trace", "1", "2"],
+        &["why", "1", "2"],
+        &["diff", path, path],
+    ];
+    let taken = taken.map(|command| match command[0] {
+        "diff" => command.to_vec(),
+        _ => [command, &["--from", path]].concat(),
+    });
+    let others = [
+        &["--help"][..],
+        &["perf", "--help"],
+        &["--version"],
+        &["generate"],
+        &["generate", "--json"],
+        &["route"],
+        &["up"],
+        &["up", "--json"],
+        &["whatif"],
+        &["completions", "bash"],
+        &["sm", "--print-config"],
+        &["conform", "sma", "--list"],
+        &["decode", "mad", "01010101"],
+    ];
+    let others = others.map(<[&str]>::to_vec);
+    for arguments in taken.iter().chain(&others) {
+        let output = unread(arguments);
+        assert_eq!(output.status.signal(), Some(SIGPIPE), "{arguments:?}: {output:?}");
+        let said = stderr(&output);
+        assert!(!said.contains("error"), "{arguments:?}: {said}");
+    }
+    fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn a_packet_that_reaches_another_owner_of_the_lid_has_not_arrived() {
+    let mut fabric = Fabric::start("gen-karyn-4-2");
+    let nodes = fabric.json(0, &["nodes", "--cas"]);
+    let lid = |name: &str| {
+        let mut nodes = nodes["nodes"].as_array().unwrap().iter();
+        nodes.find(|node| node["name"] == name).unwrap()["lid"].clone()
+    };
+    let (taken, wanted) = ("host00006 HCA-1", "host00007 HCA-1");
+    let shared = lid(taken);
+    writeln!(fabric.console, "Baselid \"H-0010000000000070\"[1] {shared}").unwrap();
+    let output = until(&fabric, &["trace", "host00001", wanted], 1);
+    let text = stdout(&output);
+    let expected = format!("LID {shared}: the packet reaches {taken}:1, which has the same LID");
+    assert!(text.contains(&expected), "{text}");
+    let trace = fabric.json(1, &["trace", "host00001", wanted]);
+    assert_eq!(trace["arrived"], false, "{trace}");
+    let why = fabric.run(&["why", "host00001", wanted]);
+    assert_eq!(why.status.code(), Some(1));
+    assert!(stdout(&why).contains(&format!("limit: {}", &expected[expected.find("the packet").unwrap()..])));
+    // The one that the routes lead to is reached, and so is the LID itself.
+    fabric.json(0, &["trace", "host00001", taken]);
+    fabric.json(0, &["trace", "host00001", &shared.to_string()]);
+    // The LID has a port that packets reach, so it is no LID without a route: the duplicate says it all.
+    let health = fabric.json(1, &["health"]);
+    let findings = health["findings"].as_array().unwrap().iter();
+    let found: Vec<&Value> = findings.filter(|finding| finding["severity"] == "error").collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0]["check"], "duplicate_lid");
+    let message = found[0]["message"].as_str().unwrap();
+    assert!(message.contains(&format!("packets to it from this host reach {taken}")), "{message}");
+}
+
+#[test]
+fn ends_without_a_common_partition_are_what_limits_a_path() {
+    let fabric = Fabric::start("gen-karyn-4-2");
+    let (from, to) = ("host00001 HCA-1", "host00007 HCA-1");
+    let before = fabric.json(0, &["why", from, to]);
+    assert_eq!(before["p_keys"], json!(["0xffff"]));
+    let set = ["send", to, "--class", "0x81", "--method", "2", "--attribute", "0x16"];
+    fabric.json(0, &[&set[..], &["--data", "0x8001"]].concat());
+    let after = fabric.json(1, &["why", from, to]);
+    assert_eq!((&after["arrived"], &after["p_keys"]), (&json!(true), &json!([])));
+    let text = stdout(&fabric.run(&["why", from, to]));
+    let expected = "limit: no packets pass: no P_Key of the sender (0xffff) matches one of the receiver (0x8001)";
+    assert!(text.contains(expected), "{text}");
+    // The table as people read it.
+    let keys = stdout(&fabric.run(&["query", "pkeys", "--to", to]));
+    assert!(keys.contains(" 0x8001 0x0000"), "{keys}");
+}
+
+#[test]
+fn a_name_that_fits_no_node_is_followed_by_the_nearest_and_one_that_fits_several_by_them() {
+    let fabric = Fabric::start("gen-karyn-4-2");
+    let map = temporary("names.map");
+    let guids = [0x60_u64, 0x70].map(|guid| format!("0x{:016x}", 0x10_0000_0000_0000 + guid));
+    let [six, seven] = &guids;
+    fs::write(&map, format!("{six} \"twin\"\n{seven} \"twin\"\n")).unwrap();
+    let map_name = map.to_str().unwrap();
+    let refused = |name: &str| {
+        let output = fabric.run(&["trace", name, "1", "--node-name-map", map_name]);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        stderr(&output)
+    };
+    assert!(refused("host0005 HCA-1:1").contains("the nearest is host00005 HCA-1"));
+    let twins = refused("twin:1");
+    assert!(twins.contains(six) && twins.contains(seven), "{twins}");
+    assert!(!twins.contains("nearest"), "{twins}");
+    assert!(!refused("host00005:9").contains("nearest"));
+    fs::remove_file(map).unwrap();
+}
