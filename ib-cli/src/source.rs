@@ -38,9 +38,8 @@ pub struct SourceArgs {
     /// Read what `ib snapshot` wrote, instead of a device
     #[arg(long, value_name = "SNAPSHOT", conflicts_with_all = ["device", "port", "max_hops"])]
     pub from: Option<PathBuf>,
-    /// Names of nodes by GUID, in OpenSM's format
-    #[arg(long, value_name = "FILE")]
-    node_name_map: Option<PathBuf>,
+    #[command(flatten)]
+    pub names: NamesArgs,
     /// Read no node that is more than this many hops away [default: as far as routes reach]
     #[arg(long, value_name = "N")]
     max_hops: Option<u8>,
@@ -51,6 +50,24 @@ pub struct SourceArgs {
     timeout: TimeoutArgs,
     #[command(flatten)]
     device: DeviceArgs,
+}
+
+/// The option that names nodes.
+#[derive(Clone, Debug, Args)]
+pub struct NamesArgs {
+    /// Names of nodes by GUID, in OpenSM's format
+    #[arg(long, value_name = "FILE")]
+    node_name_map: Option<PathBuf>,
+}
+
+impl NamesArgs {
+    /// Reads the file; a map without names if none is given.
+    pub fn read(&self) -> Result<NodeNameMap, CliError> {
+        match &self.node_name_map {
+            Some(file) => files::read_list(file, NodeNameMap::read),
+            None => Ok(NodeNameMap::default()),
+        }
+    }
 }
 
 /// A subnet that can be read: live, or as it was.
@@ -76,10 +93,7 @@ pub struct Live {
 impl SourceArgs {
     /// Opens the file or the device.
     pub fn open(&self) -> Result<Source, CliError> {
-        let names = match &self.node_name_map {
-            Some(file) => files::read_list(file, NodeNameMap::read)?,
-            None => NodeNameMap::default(),
-        };
+        let names = self.names.read()?;
         let from = match &self.from {
             Some(file) => From::File(Box::new(read_snapshot(file)?)),
             None => From::Live(Box::new(self.open_device()?)),

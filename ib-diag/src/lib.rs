@@ -53,10 +53,10 @@ pub use difference::{
 };
 pub use link::{LinkEnd, LinkView};
 pub use name::{NameError, Named, NodeNameMap};
+pub use partition::PathPartitions;
 pub use perf_manager::{
     CounterSample, PerfManager, PerfManagerConfig, PerfManagerEvent, PortHistory,
 };
-pub use partition::PathPartitions;
 pub use port_action::{PortAction, PortActionError, PortChange, PortChangeError};
 pub use snapshot::{
     Contents, DuplicateGuid, SilentDevice, Snapshot, SnapshotError, SnapshotNode, SnapshotPort,

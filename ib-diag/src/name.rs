@@ -7,7 +7,7 @@ use alloc::{
     vec::Vec,
 };
 
-use ib_routing::{NodeIdx, PortRef};
+use ib_routing::{Fabric, NodeIdx, PortRef};
 use ib_smp::{DrPath, PortAddress};
 use ib_wire::{Guid, Lid, NodeType, PortNum, text::TextError};
 use thiserror::Error;
@@ -270,6 +270,22 @@ pub struct NodeNameMap {
 }
 
 impl NodeNameMap {
+    /// The fabric with the names of the map as descriptions of its nodes. Nodes that the map does not have keep theirs.
+    #[must_use]
+    pub fn renamed(&self, fabric: Fabric) -> Fabric {
+        if self.names.is_empty() {
+            return fabric;
+        }
+        let mut builder = fabric.to_builder();
+        for (&guid, name) in &self.names {
+            let node = builder.node_by_guid(guid);
+            if let Some(node) = node.and_then(|node| builder.node_mut(node)) {
+                node.description.clone_from(name);
+            }
+        }
+        builder.build()
+    }
+
     /// Reads a map. Each line is a GUID and a name in double quotes; `#` begins a comment.
     ///
     /// # Errors

@@ -7,8 +7,8 @@ use std::{
 };
 
 use ib_diag::{
-    Contents, EndName, FabricDifference, LinkName, NodeName, Snapshot, TableChange, difference,
-    table_changes,
+    Contents, EndName, FabricDifference, LinkName, NodeName, NodeNameMap, Snapshot, TableChange,
+    difference, table_changes,
 };
 use ib_routing::{Fabric, format::ibnetdiscover};
 use serde_json::{Map, Value, json};
@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     error::{CliError, Verdict},
     files,
-    output::json,
+    output::{count, json, place, stderr},
     source::{SourceArgs, read_snapshot},
 };
 
@@ -49,8 +49,9 @@ struct Side {
 }
 
 pub fn run(args: DiffArgs, as_json: bool) -> Result<Verdict, CliError> {
-    let before = Side::open(&args.before, &args.source)?;
-    let after = Side::open(&args.after, &args.source)?;
+    let names = args.source.names.read()?;
+    let before = Side::open(&args.before, &args.source, &names)?;
+    let after = Side::open(&args.after, &args.source, &names)?;
     let changes = difference(&before.fabric, &after.fabric);
     let tables = match (&before.snapshot, &after.snapshot) {
         (Some(before), Some(after)) => table_changes(before, after),
@@ -62,11 +63,14 @@ pub fn run(args: DiffArgs, as_json: bool) -> Result<Verdict, CliError> {
     } else {
         print(&mut out, &changes, &tables)?;
     }
+    for (name, side) in [(&args.before, &before), (&args.after, &after)] {
+        side.warn_of_silent(name);
+    }
     Ok(Verdict::of(changes.is_empty() && tables.is_empty()))
 }
 
 impl Side {
-    fn open(text: &str, source: &SourceArgs) -> Result<Self, CliError> {
+    fn open(text: &str, source: &SourceArgs, names: &NodeNameMap) -> Result<Self, CliError> {
         if text == "live" {
             let snapshot = source.snapshot(Contents::all())?;
             return Ok(Self::of(snapshot));
@@ -74,12 +78,14 @@ impl Side {
         let file = Path::new(text);
         let start = fs::read(file).map_err(|error| CliError::file(text, "read", &error))?;
         if start.starts_with(b"IBSNAP") {
-            return Ok(Self::of(read_snapshot(file)?));
+            let mut snapshot = read_snapshot(file)?;
+            snapshot.rename(names);
+            return Ok(Self::of(snapshot));
         }
         let topology = files::read(file, ibnetdiscover::read)?;
         files::warn(text, &topology.warnings);
         Ok(Self {
-            fabric: topology.fabric,
+            fabric: names.renamed(topology.fabric),
             snapshot: None,
         })
     }
@@ -88,6 +94,16 @@ impl Side {
         Self {
             fabric: snapshot.fabric(),
             snapshot: Some(snapshot),
+        }
+    }
+
+    /// Says that devices of this side did not respond: that they are missing does not mean that they were removed.
+    fn warn_of_silent(&self, name: &str) {
+        let Some(snapshot) = &self.snapshot else {
+            return;
+        };
+        for silent in &snapshot.silent {
+            stderr::warn(format_args!("{name}: {}", place::silent(snapshot, silent)));
         }
     }
 }
@@ -210,8 +226,12 @@ fn print(
         let name = &change.node;
         writeln!(
             out,
-            "~ {} of {} ({}): {} entries, first {}",
-            change.table, name.name, name.guid, change.entries, change.first
+            "~ {} of {} ({}): {}, first {}",
+            change.table,
+            name.name,
+            name.guid,
+            count(change.entries, "entry", "entries"),
+            change.first
         )?;
     }
     let nodes =
@@ -220,7 +240,8 @@ fn print(
         changes.links_added.len() + changes.links_removed.len() + changes.links_changed.len();
     writeln!(
         out,
-        "{nodes} changes of nodes, {links} of links, {} of tables",
+        "{} of nodes, {links} of links, {} of tables",
+        count(nodes, "change", "changes"),
         tables.len()
     )
 }

@@ -25,7 +25,7 @@ use crate::{
     error::{CliError, Verdict},
     files,
     output::{json, progress::Progress, stderr, topology},
-    source::read_snapshot,
+    source::{NamesArgs, read_snapshot},
 };
 
 /// Walk the fabric by directed routes and print it in ibnetdiscover's format, or as JSON.
@@ -64,6 +64,8 @@ pub struct DiscoverArgs {
     /// Read what `ib snapshot` wrote, instead of a device
     #[arg(long, value_name = "SNAPSHOT", conflicts_with_all = ["device", "port", "max_hops"])]
     from: Option<PathBuf>,
+    #[command(flatten)]
+    names: NamesArgs,
     /// Read no node that is more than this many hops away [default: as far as routes reach]
     #[arg(long, value_name = "N")]
     max_hops: Option<u8>,
@@ -102,7 +104,8 @@ enum Format {
 }
 
 pub fn run(args: DiscoverArgs, as_json: bool) -> Result<Verdict, CliError> {
-    let found = match (&args.load_cache, &args.from) {
+    let names = args.names.read()?;
+    let mut found = match (&args.load_cache, &args.from) {
         (Some(file), _) => {
             let topology = files::read(file, ibnetdiscover::read)?;
             files::warn(file.display(), &topology.warnings);
@@ -117,6 +120,7 @@ pub fn run(args: DiscoverArgs, as_json: bool) -> Result<Verdict, CliError> {
         }
         (None, None) => args.walk()?,
     };
+    found.fabric = names.renamed(found.fabric);
     if let Some(file) = &args.cache {
         files::write(file, &found.text())?;
     }

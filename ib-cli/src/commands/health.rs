@@ -76,7 +76,7 @@ pub fn run(args: HealthArgs, as_json: bool) -> Result<Verdict, CliError> {
     if let Some(file) = &args.expect {
         let topology = files::read(file, ibnetdiscover::read)?;
         files::warn(file.display(), &topology.warnings);
-        options.expected = Some(topology.fabric);
+        options.expected = Some(args.source.names.read()?.renamed(topology.fabric));
     }
     let earlier = args.since.as_deref().map(read_snapshot).transpose()?;
     let source = args.source.open()?;

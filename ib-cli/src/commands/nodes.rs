@@ -76,13 +76,7 @@ pub fn run(args: NodesArgs, as_json: bool) -> Result<Verdict, CliError> {
     }
     table.print(&mut out)?;
     for silent in &snapshot.silent {
-        let behind = snapshot.in_front_of(&silent.path);
-        let behind = behind.map(|at| format!(", behind {},", place::text(&snapshot, at)));
-        stderr::warn(format_args!(
-            "the device at {}{} does not respond",
-            silent.path,
-            behind.unwrap_or_default()
-        ));
+        stderr::warn(place::silent(&snapshot, silent));
     }
     Ok(Verdict::of(snapshot.silent.is_empty()))
 }

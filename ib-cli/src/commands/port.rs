@@ -19,7 +19,7 @@ use crate::{
     source::{Live, SourceArgs, find},
 };
 
-/// Change a port: enable, disable, reset, speed, width, lanes or MTU.
+/// Change a port: enable, disable, reset, speed, width, lanes, MTU, LID or M_Key.
 ///
 /// First prints the port and the change, and afterwards reads the port again. A change that would cut this host off is
 /// refused. Status 1 if the port did not take the change.
@@ -29,7 +29,8 @@ pub struct PortArgs {
     /// The port to change
     #[arg(value_name = "NODE:PORT")]
     place: String,
-    /// enable, disable, reset, down, arm, active, speed=SPEED, width=WIDTH, vls=N or mtu=BYTES
+    /// enable, disable, reset, down, arm, active, speed=SPEED, width=WIDTH, vls=N, mtu=BYTES; of an end port also lid=LID,
+    /// lmc=N, smlid=LID, mkey=KEY, mkeylease=SECONDS, mkeyprot=LEVEL. A subnet manager that runs may set them anew
     #[arg(value_name = "ACTION", required = true, value_parser = action)]
     actions: Vec<PortAction>,
     /// Only print the change, and do not make it
@@ -79,8 +80,12 @@ pub fn run(args: PortArgs, as_json: bool) -> Result<Verdict, CliError> {
         actions: &args.actions,
         before,
     };
+    if args.dry_run && as_json {
+        seen.print_document(None)?;
+    } else if !as_json {
+        seen.announce(args.dry_run)?;
+    }
     if args.dry_run {
-        seen.report(None, as_json)?;
         return Ok(Verdict::Holds);
     }
     let mut taken = true;
@@ -101,11 +106,14 @@ pub fn run(args: PortArgs, as_json: bool) -> Result<Verdict, CliError> {
             None => taken = false,
         }
     }
-    let after = read_back(live, &change, &before, m_key)?;
+    let after = read_back(live, &change, &before, change.m_key_after(m_key))?;
     taken &= after
         .as_ref()
         .is_some_and(|info| change.is_taken(&before, info));
-    seen.report(Some((after, taken)), as_json)?;
+    match as_json {
+        true => seen.print_document(Some((after, taken)))?,
+        false => seen.conclude(after, taken)?,
+    }
     Ok(Verdict::of(taken))
 }
 
@@ -168,44 +176,55 @@ struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    /// Says what would be done, or what was done and whether the port took it.
-    fn report(
-        &self,
-        result: Option<(Option<PortInfo>, bool)>,
-        as_json: bool,
-    ) -> Result<(), CliError> {
-        let peer = self.snapshot.port(self.at).and_then(|port| port.peer);
+    /// The document: the port, the change, and what came of it if it was made.
+    fn print_document(&self, result: Option<(Option<PortInfo>, bool)>) -> Result<(), CliError> {
+        let document = json!({
+            "port": place::port(self.snapshot, self.at),
+            "peer": self.peer().map(|peer| place::port(self.snapshot, peer)),
+            "actions": self.actions.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "before": state(&self.before),
+            "after": result.as_ref().and_then(|(info, _)| info.as_ref()).map(state),
+            "taken": result.as_ref().map(|(_, taken)| *taken),
+        });
+        Ok(json::print(&mut io::stdout().lock(), &document)?)
+    }
+
+    /// Prints the change and the port, before anything is sent.
+    fn announce(&self, is_dry_run: bool) -> Result<(), CliError> {
         let actions: Vec<String> = self.actions.iter().map(ToString::to_string).collect();
-        let mut out = io::stdout().lock();
-        if as_json {
-            let document = json!({
-                "port": place::port(self.snapshot, self.at),
-                "peer": peer.map(|peer| place::port(self.snapshot, peer)),
-                "actions": actions,
-                "before": state(&self.before),
-                "after": result.as_ref().and_then(|(info, _)| info.as_ref()).map(state),
-                "taken": result.as_ref().map(|(_, taken)| *taken),
-            });
-            json::print(&mut out, &document)?;
-            return Ok(());
-        }
-        let verb = if result.is_some() { "did" } else { "would do" };
+        let actions = actions.join(", ");
         let place = place::text(self.snapshot, self.at);
-        writeln!(out, "{verb} {} at {place}", actions.join(", "))?;
-        if let Some(peer) = peer {
+        let mut out = io::stdout().lock();
+        match is_dry_run {
+            true => writeln!(out, "would do {actions} at {place}")?,
+            false => writeln!(out, "{actions} at {place}")?,
+        }
+        if let Some(peer) = self.peer() {
             writeln!(out, "other end: {}", place::text(self.snapshot, peer))?;
         }
+        writeln!(out, "before: {}", self.line(&self.before))?;
+        Ok(out.flush()?)
+    }
+
+    /// Prints how the port is now, and whether it took the change.
+    fn conclude(&self, after: Option<PortInfo>, taken: bool) -> Result<(), CliError> {
+        let after = after.map_or_else(|| "no answer".to_owned(), |info| self.line(&info));
+        let mut out = io::stdout().lock();
+        writeln!(out, "after: {after}")?;
+        let verdict = if taken { "took" } else { "did not take" };
+        Ok(writeln!(out, "the port {verdict} it")?)
+    }
+
+    fn peer(&self) -> Option<PortRef> {
+        self.snapshot.port(self.at)?.peer
+    }
+
+    fn line(&self, info: &PortInfo) -> String {
         let node = self.snapshot.node(self.at.node);
-        let extended = node.is_some_and(|node| node.has_extended_speeds(self.at.port));
-        let line = |info: &PortInfo| line(info, extended);
-        writeln!(out, "before: {}", line(&self.before))?;
-        if let Some((info, taken)) = result {
-            let after = info.as_ref().map_or_else(|| "no answer".to_owned(), line);
-            writeln!(out, "after: {after}")?;
-            let verdict = if taken { "took" } else { "did not take" };
-            writeln!(out, "the port {verdict} it")?;
-        }
-        Ok(())
+        line(
+            info,
+            node.is_some_and(|node| node.has_extended_speeds(self.at.port)),
+        )
     }
 }
 

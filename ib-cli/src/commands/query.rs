@@ -23,6 +23,7 @@ use crate::{
     device::{DeviceArgs, DevicePort, TimeoutArgs},
     error::{CliError, Verdict},
     output::{json, stderr},
+    source::NamesArgs,
 };
 use ib_text::{meaning, plain};
 
@@ -48,9 +49,12 @@ pub struct QueryArgs {
     /// Ask the node at the end of this directed route: 0 is the own node, then the output ports
     #[arg(long, value_name = "0,P,P...", value_parser = route)]
     direct: Option<DrPath>,
-    /// Ask this node, given by LID, GUID, GID, name or directed route. The subnet is read first, to find it
+    /// Ask this node, given by LID, GUID, GID, name or directed route. The subnet is read first, to find it. A port after the name,
+    /// as NODE:PORT, is the modifier of portinfo, mlnxextportinfo and perf
     #[arg(long, value_name = "NODE", conflicts_with_all = ["lid", "direct"])]
     to: Option<String>,
+    #[command(flatten)]
+    names: NamesArgs,
     /// With perf: attribute to read, by its name in the specification, such as PortCountersExtended
     #[arg(long, value_name = "ATTRIBUTE", default_value = "PortCounters", value_parser = node::counters)]
     counters: &'static AttributeEntry,

@@ -112,12 +112,7 @@ pub fn target(snapshot: &Snapshot, text: &str) -> Result<(PortRef, Lid), CliErro
 }
 
 /// The path from a port to the port or LID that a text names. A LID is reached at any port that has it.
-pub fn path_to(
-    snapshot: &Snapshot,
-    from: PortRef,
-    text: &str,
-    sl: Sl,
-) -> Result<Path, CliError> {
+pub fn path_to(snapshot: &Snapshot, from: PortRef, text: &str, sl: Sl) -> Result<Path, CliError> {
     let (to, dlid) = target(snapshot, text)?;
     Ok(match find(snapshot, text)?.lid {
         Some(lid) => snapshot.path(from, lid, sl),

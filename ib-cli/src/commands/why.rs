@@ -42,8 +42,7 @@ Examples:
   ib why node01 node17 --sl 3 --from monday.ibsnap --json";
 
 pub fn run(args: WhyArgs, as_json: bool) -> Result<Verdict, CliError> {
-    let contents =
-        Contents::FORWARDING | Contents::QOS | Contents::COUNTERS | Contents::P_KEYS;
+    let contents = Contents::FORWARDING | Contents::QOS | Contents::COUNTERS | Contents::P_KEYS;
     let snapshot = args.source.open()?.snapshot_of_routes(contents)?;
     let from = find(&snapshot, &args.start)?.port_of(&snapshot);
     let path = path_to(&snapshot, from, &args.to, args.sl)?;
@@ -55,8 +54,14 @@ pub fn run(args: WhyArgs, as_json: bool) -> Result<Verdict, CliError> {
         .map(|hop| Value::Object(hop_document(&snapshot, &path, hop)))
         .collect();
     let mut limits = limits(&snapshot, &path);
-    limits.extend(partitions.iter().flat_map(|found| of_partitions(&snapshot, found)));
-    let is_shared = partitions.as_ref().is_none_or(|found| !found.passing.is_empty());
+    limits.extend(
+        partitions
+            .iter()
+            .flat_map(|found| of_partitions(&snapshot, found)),
+    );
+    let is_shared = partitions
+        .as_ref()
+        .is_none_or(|found| !found.passing.is_empty());
     let mut out = io::stdout().lock();
     if as_json {
         let document = json!({
@@ -72,7 +77,11 @@ pub fn run(args: WhyArgs, as_json: bool) -> Result<Verdict, CliError> {
     } else {
         print(&mut out, &hops, &end_text(&snapshot, &path), &path)?;
         if let Some(found) = partitions.filter(|found| !found.passing.is_empty()) {
-            writeln!(out, "packets pass with P_Key {}", texts(&found.passing).join(", "))?;
+            writeln!(
+                out,
+                "packets pass with P_Key {}",
+                texts(&found.passing).join(", ")
+            )?;
         }
         print_limits(&mut out, &limits)?;
     }

@@ -1,6 +1,6 @@
 //! Nodes and ports of a snapshot, as documents name them.
 
-use ib_diag::{Snapshot, SnapshotNode};
+use ib_diag::{SilentDevice, Snapshot, SnapshotNode};
 use ib_routing::{NodeIdx, NodeType, PortRef, layout::natural_order};
 use serde_json::{Map, Value, json};
 
@@ -61,6 +61,14 @@ pub fn shown(value: Option<impl ToString>) -> Value {
 /// A port as one piece of text: `NAME:PORT`.
 pub fn text(snapshot: &Snapshot, at: PortRef) -> String {
     format!("{}:{}", snapshot.name(at.node), at.port)
+}
+
+/// A device that does not respond, in a sentence: its directed route and the port in front of it.
+pub fn silent(snapshot: &Snapshot, silent: &SilentDevice) -> String {
+    let behind = snapshot.in_front_of(&silent.path);
+    let behind = behind.map(|at| format!(", behind {},", text(snapshot, at)));
+    let behind = behind.unwrap_or_default();
+    format!("the device at {}{behind} does not respond", silent.path)
 }
 
 /// The base LID of a node: of a switch that of port 0, of others the first that there is.

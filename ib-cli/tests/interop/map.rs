@@ -146,8 +146,31 @@ fn pages_of_every_size_open_and_show_their_nodes() {
         let page = Page::new(name, &["--fabric", spec]);
         assert_eq!(page.data()["nodes"].as_array().unwrap().len(), nodes);
         let seen = page.act(
-            "seen.title = text('title'); seen.view = subnetMap.view(); seen.box = colour(0); seen.details = text('details');",
+            "seen.title = text('title'); seen.view = subnetMap.view(); seen.box = colour(0); seen.details = text('details');
+             const pen = canvas.getContext('2d');
+             const ratio = window.devicePixelRatio || 1;
+             seen.texts = [];
+             pen.fillText = text => seen.texts.push([text, parseFloat(pen.font) * pen.getTransform().a / ratio]);
+             subnetMap.draw();",
         );
+        // Names of switches are read without zooming; of thousands as many as have room.
+        let texts = seen["texts"].as_array().unwrap();
+        let size = |text: &Value| text[1].as_f64().unwrap();
+        assert!(
+            texts.iter().all(|text| size(text) >= 6.0),
+            "{name}: {texts:?}"
+        );
+        for node in page.data()["nodes"].as_array().unwrap() {
+            let is_named = || {
+                texts
+                    .iter()
+                    .any(|text| text[0] == node["label"] && size(text) >= 9.0)
+            };
+            assert!(
+                node["kind"] != "switch" || name == "4000" || is_named(),
+                "{name}: {node} {texts:?}"
+            );
+        }
         assert_eq!(seen["title"], spec);
         // Node 0 is a switch: its box is blue.
         assert_eq!(seen["box"], "43,108,176", "{name}");

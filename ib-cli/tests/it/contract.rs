@@ -94,7 +94,11 @@ fn a_reader_that_has_gone_ends_each_command_by_sigpipe_without_a_word() {
     let others = others.map(<[&str]>::to_vec);
     for arguments in taken.iter().chain(&others) {
         let output = unread(arguments);
-        assert_eq!(output.status.signal(), Some(SIGPIPE), "{arguments:?}: {output:?}");
+        assert_eq!(
+            output.status.signal(),
+            Some(SIGPIPE),
+            "{arguments:?}: {output:?}"
+        );
         let said = stderr(&output);
         assert!(!said.contains("error"), "{arguments:?}: {said}");
     }
@@ -120,18 +124,26 @@ fn a_packet_that_reaches_another_owner_of_the_lid_has_not_arrived() {
     assert_eq!(trace["arrived"], false, "{trace}");
     let why = fabric.run(&["why", "host00001", wanted]);
     assert_eq!(why.status.code(), Some(1));
-    assert!(stdout(&why).contains(&format!("limit: {}", &expected[expected.find("the packet").unwrap()..])));
+    assert!(stdout(&why).contains(&format!(
+        "limit: {}",
+        &expected[expected.find("the packet").unwrap()..]
+    )));
     // The one that the routes lead to is reached, and so is the LID itself.
     fabric.json(0, &["trace", "host00001", taken]);
     fabric.json(0, &["trace", "host00001", &shared.to_string()]);
     // The LID has a port that packets reach, so it is no LID without a route: the duplicate says it all.
     let health = fabric.json(1, &["health"]);
     let findings = health["findings"].as_array().unwrap().iter();
-    let found: Vec<&Value> = findings.filter(|finding| finding["severity"] == "error").collect();
+    let found: Vec<&Value> = findings
+        .filter(|finding| finding["severity"] == "error")
+        .collect();
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0]["check"], "duplicate_lid");
     let message = found[0]["message"].as_str().unwrap();
-    assert!(message.contains(&format!("packets to it from this host reach {taken}")), "{message}");
+    assert!(
+        message.contains(&format!("packets to it from this host reach {taken}")),
+        "{message}"
+    );
 }
 
 #[test]
@@ -140,10 +152,22 @@ fn ends_without_a_common_partition_are_what_limits_a_path() {
     let (from, to) = ("host00001 HCA-1", "host00007 HCA-1");
     let before = fabric.json(0, &["why", from, to]);
     assert_eq!(before["p_keys"], json!(["0xffff"]));
-    let set = ["send", to, "--class", "0x81", "--method", "2", "--attribute", "0x16"];
+    let set = [
+        "send",
+        to,
+        "--class",
+        "0x81",
+        "--method",
+        "2",
+        "--attribute",
+        "0x16",
+    ];
     fabric.json(0, &[&set[..], &["--data", "0x8001"]].concat());
     let after = fabric.json(1, &["why", from, to]);
-    assert_eq!((&after["arrived"], &after["p_keys"]), (&json!(true), &json!([])));
+    assert_eq!(
+        (&after["arrived"], &after["p_keys"]),
+        (&json!(true), &json!([]))
+    );
     let text = stdout(&fabric.run(&["why", from, to]));
     let expected = "limit: no packets pass: no P_Key of the sender (0xffff) matches one of the receiver (0x8001)";
     assert!(text.contains(expected), "{text}");
@@ -171,4 +195,123 @@ fn a_name_that_fits_no_node_is_followed_by_the_nearest_and_one_that_fits_several
     assert!(!twins.contains("nearest"), "{twins}");
     assert!(!refused("host00005:9").contains("nearest"));
     fs::remove_file(map).unwrap();
+}
+
+#[test]
+fn names_of_a_map_are_used_by_each_command() {
+    let fabric = Fabric::start("gen-karyn-4-2");
+    let map = temporary("each.map");
+    let guid = "0x0010000000000070";
+    fs::write(&map, format!("{guid} \"the host: eight\"\n")).unwrap();
+    let (map_name, name) = (map.to_str().unwrap(), "the host: eight");
+    let printed = |arguments: &[&str]| {
+        let output = fabric.run(&[arguments, &["--node-name-map", map_name]].concat());
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {output:?}");
+        stdout(&output)
+    };
+    for arguments in [
+        &["nodes"][..],
+        &["links", name],
+        &["perf", name],
+        &["tables"],
+        &["discover"],
+        &["discover", "-H"],
+        &["discover", "--json"],
+        &["trace", "1", name],
+        &["why", name, "1"],
+        &["ping", name, "--smi", "--count", "1"],
+        &["port", "the host: eight:1", "enable", "--dry-run"],
+    ] {
+        assert!(printed(arguments).contains(name), "{arguments:?}");
+    }
+    assert!(printed(&["query", "nodedesc", "--to", name]).contains("host00007"));
+    // A planned topology and an old snapshot have the same names: nothing differs.
+    let plan = ib_testkit::data::fabric_file("gen-karyn-4-2");
+    let plan = plan.to_str().unwrap();
+    printed(&["health", "--expect", plan]);
+    let old = temporary("each.ibsnap");
+    let old_name = old.to_str().unwrap();
+    fabric.json(0, &["snapshot", old_name]);
+    printed(&["diff", old_name, "live"]);
+    for file in [map, old] {
+        fs::remove_file(file).unwrap();
+    }
+}
+
+#[test]
+fn a_port_of_a_node_is_the_one_that_a_query_asks() {
+    let fabric = Fabric::start("gen-karyn-4-2");
+    let nodes = fabric.json(0, &["nodes", "--switches"]);
+    let name = nodes["nodes"][0]["name"].as_str().unwrap();
+    let fields = |arguments: &[&str]| fabric.json(0, arguments)[0]["fields"].clone();
+    let port = format!("{name}:3");
+    let info = fields(&["query", "portinfo", "3", "--to", name]);
+    assert_eq!(fields(&["query", "portinfo", "--to", &port]), info);
+    assert_ne!(fields(&["query", "portinfo", "--to", name]), info);
+    assert_eq!(fields(&["query", "perf", "--to", &port])["port_select"], 3);
+    for refused in [&["query", "portinfo", "2"][..], &["query", "nodeinfo"]] {
+        let output = fabric.run(&[refused, &["--to", &port]].concat());
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(stderr(&output).contains("names a port"), "{output:?}");
+    }
+}
+
+#[test]
+fn a_difference_says_which_devices_do_not_respond() {
+    let mut fabric = Fabric::start("gen-karyn-4-2");
+    let old = temporary("silent.ibsnap");
+    let old_name = old.to_str().unwrap();
+    fabric.json(0, &["snapshot", old_name]);
+    writeln!(fabric.console, "Silent \"H-0010000000000070\"").unwrap();
+    let output = until(&fabric, &["diff", old_name], 1);
+    let text = stdout(&output);
+    assert!(
+        text.ends_with("\n1 change of nodes, 1 of links, 0 of tables\n"),
+        "{text}"
+    );
+    let text = stderr(&output);
+    assert!(text.starts_with("warning: live: the device at "), "{text}");
+    assert!(
+        text.contains(", behind ") && text.ends_with(", does not respond\n"),
+        "{text}"
+    );
+    fs::remove_file(old).unwrap();
+}
+
+#[test]
+fn a_change_of_a_port_is_said_before_it_is_made_and_takes_a_route_around_the_link() {
+    let fabric = Fabric::start("gen-ring-5");
+    let own = fabric.json(0, &["ports"])["ports"][0]["node_guid"].clone();
+    let links = fabric.json(0, &["links"]);
+    let links = links["links"].as_array().unwrap().iter();
+    let ends = links.flat_map(|link| [(&link["a"], &link["b"]), (&link["b"], &link["a"])]);
+    let mut ends = ends.filter(|(end, _)| end["type"] == "switch");
+    let leaf = ends
+        .clone()
+        .find(|(_, other)| other["node_guid"] == own)
+        .unwrap()
+        .0;
+    // The far end of a cable at the own leaf: the requests to it would pass the cable.
+    let (far, _) = ends
+        .find(|(end, other)| other["node_guid"] == leaf["node_guid"] && end["type"] == "switch")
+        .unwrap();
+    let port = format!("{}:{}", far["node_guid"].as_str().unwrap(), far["port"]);
+    let output = fabric.run(&["port", &port, "disable"]);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(text.starts_with("disable at "), "{text}");
+    assert!(text.ends_with("the port took it\n"), "{text}");
+    assert_eq!(fabric.json(0, &["port", &port, "enable"])["taken"], true);
+    // The LID of a host, which a manager gives back at its next sweep.
+    let hosts = fabric.json(0, &["nodes", "--cas"]);
+    let mut hosts = hosts["nodes"].as_array().unwrap().iter();
+    let host = hosts.find(|host| host["node_guid"] != own).unwrap()["node_guid"]
+        .as_str()
+        .unwrap();
+    fabric.json(0, &["port", &format!("{host}:1"), "lid=99", "mkeylease=30"]);
+    assert!(stdout(&fabric.run(&["nodes"])).contains(" 99 "));
+    assert_eq!(
+        fabric.run(&["port", &port, "lid=99"]).status.code(),
+        Some(2)
+    );
 }

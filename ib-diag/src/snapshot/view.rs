@@ -13,7 +13,8 @@ use ib_wire::{Lid, PortNum, Sl};
 use super::Snapshot;
 
 impl Snapshot {
-    /// Nodes, ports and cables. A node has the same index in the fabric as in the snapshot.
+    /// Nodes, ports and cables. A node has the same index in the fabric as in the snapshot. A name from a node name map
+    /// replaces the description.
     #[must_use]
     pub fn fabric(&self) -> Fabric {
         let mut builder = FabricBuilder::new();
@@ -27,7 +28,7 @@ impl Snapshot {
                 system_image_guid: info.system_image_guid(),
                 vendor_id: info.vendor_id(),
                 device_id: info.device_id(),
-                description: node.description(),
+                description: node.alias.clone().unwrap_or_else(|| node.description()),
                 enhanced_port_0: node.switch_info.is_some_and(|info| info.enhanced_port0()),
                 ..NewNode::default()
             });

@@ -24,7 +24,7 @@ pub fn write(fabric: &Fabric, load: &[u64]) -> String {
     // Writing to a string does not fail.
     let _ = writeln!(
         out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"9\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>"
     );
     let routes_of = |end: PortRef| {
         let switch = fabric.switch_of(end.node)?;
@@ -81,18 +81,28 @@ pub fn write(fabric: &Fabric, load: &[u64]) -> String {
             title(node)
         );
         if is_switch || layout.hosts_are_named {
+            let label = labels.short(node, LABEL);
+            let size = text_size(&label, width, height);
             let _ = write!(
                 out,
-                "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\" fill=\"{ink}\">{}</text>",
+                "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\" font-size=\"{size}\" fill=\"{ink}\">{}</text>",
                 place.x,
-                place.y + 3,
-                escape(&labels.short(node, LABEL))
+                place.y + size / 3,
+                escape(&label)
             );
         }
         out.push_str("</g>\n");
     }
     out.push_str("</svg>\n");
     out
+}
+
+/// The size of a text that fits into a box: letters are about six tenths as wide as the text is high.
+fn text_size(text: &str, width: u32, height: u32) -> u32 {
+    const SMALLEST: u32 = 9;
+    let letters = u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
+    let widest = width.saturating_mul(10) / letters.saturating_mul(6).max(1);
+    widest.min(height * 2 / 3).max(SMALLEST)
 }
 
 fn title(node: &Node) -> String {

@@ -6,7 +6,9 @@ use std::ops::ControlFlow;
 
 use ib_diag::{Collector, CollectorConfig, CollectorEvent, Contents, Snapshot};
 use ib_mad::MgmtClass;
+use ib_smp::PortAddress;
 use ib_transport::{MonotonicClock, drive};
+use ib_wire::PortNum;
 
 use super::{QueryArgs, What};
 use crate::{commands::trace::target, error::CliError, output::progress::Progress, source::find};
@@ -21,8 +23,13 @@ pub(super) fn resolve(mut args: QueryArgs) -> Result<QueryArgs, CliError> {
     if args.to.is_none() && !has_ends {
         return Ok(args);
     }
-    let snapshot = walk(&args)?;
+    let names = args.names.read()?;
+    let mut snapshot = walk(&args)?;
+    snapshot.rename(&names);
     if let Some(text) = args.to.take() {
+        if let Some(port) = named_port(&snapshot, &text)? {
+            set_port(&mut args, &text, port)?;
+        }
         match args.what {
             What::Sa => {
                 return Err(CliError::input(
@@ -48,6 +55,30 @@ pub(super) fn resolve(mut args: QueryArgs) -> Result<QueryArgs, CliError> {
         }
     }
     Ok(args)
+}
+
+/// The port after the name of a node; `None` if the text ends with the name, or is a LID, GUID, GID or directed route.
+fn named_port(snapshot: &Snapshot, text: &str) -> Result<Option<PortNum>, CliError> {
+    let port = find(snapshot, text)?.port;
+    let ending = text.rsplit_once(':').map(|(_, port)| port.parse().ok());
+    // A GID that ends as a port number does is an address. It has a port of its own, which is not asked for.
+    let is_address = text.parse::<PortAddress>().is_ok();
+    Ok(port.filter(|port| !is_address && ending == Some(Some(*port))))
+}
+
+/// Makes a port the modifier of a query for an attribute of a port.
+fn set_port(args: &mut QueryArgs, text: &str, port: PortNum) -> Result<(), CliError> {
+    let is_of_port = matches!(
+        args.what,
+        What::PortInfo | What::MlnxExtPortInfo | What::Perf
+    );
+    if !is_of_port || !args.rest.is_empty() {
+        return Err(CliError::input(format_args!(
+            "--to {text:?} names a port, expected a node: the attribute is not that of a port, or its modifier is given"
+        )));
+    }
+    args.rest.push(port.to_string());
+    Ok(())
 }
 
 /// The nodes of the subnet.
