@@ -505,3 +505,51 @@ pub(crate) fn lft_block(node: NodeId, number: u16) -> Block {
         modifier: number.into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_is_done_if_the_answer_shows_what_it_was_to_achieve() {
+        let port = |state| {
+            let mut info = PortInfo::default();
+            info.set_port_state(state);
+            padded(info.as_bytes())
+        };
+        let arm = port(PortState::ARMED);
+        assert!(is_done(PortInfo::ID, &arm, &arm));
+        // A data packet has made it Active meanwhile.
+        assert!(is_done(PortInfo::ID, &arm, &port(PortState::ACTIVE)));
+        assert!(!is_done(PortInfo::ID, &arm, &port(PortState::INITIALIZE)));
+        let activate = port(PortState::ACTIVE);
+        assert!(is_done(PortInfo::ID, &activate, &activate));
+        assert!(!is_done(PortInfo::ID, &activate, &arm));
+        let no_change = port(PortState::NO_CHANGE);
+        assert!(is_done(PortInfo::ID, &no_change, &port(PortState::DOWN)));
+
+        let top = |lid| {
+            let mut info = SwitchInfo::default();
+            info.set_linear_fdb_top(ib_wire::Lid(lid));
+            padded(info.as_bytes())
+        };
+        assert!(is_done(SwitchInfo::ID, &top(9), &top(9)));
+        assert!(!is_done(SwitchInfo::ID, &top(9), &top(8)));
+        // Only the top of the linear table counts.
+        let mut other = top(9);
+        other[20] ^= 0xff;
+        assert!(is_done(SwitchInfo::ID, &top(9), &other));
+
+        for table in [
+            LinearForwardingTable::ID,
+            MulticastForwardingTable::ID,
+            PartitionKeyTable::ID,
+        ] {
+            assert!(is_done(table, &[5; 64], &[5; 64]));
+            let mut other = [5; 64];
+            other[63] = 6;
+            assert!(!is_done(table, &[5; 64], &other));
+        }
+        assert!(is_done(SlToVlMappingTable::ID, &[5; 64], &[6; 64]));
+    }
+}

@@ -181,4 +181,159 @@ mod tests {
         }
         assert!(filter.seen.len() <= KINDS);
     }
+
+    fn seconds(at: u64) -> Instant {
+        Instant::from_nanos(at * 1_000_000_000)
+    }
+
+    /// A notice of a port about itself.
+    fn about_port(number: TrapNumber) -> NoticeSm {
+        let mut notice = link_state_change(7);
+        let mut details = NoticeDetails129::default();
+        details.set_lidaddr(Lid(7)).set_port_num(PortNum(3));
+        notice
+            .set_trap_number(number.0)
+            .set_data_details(&ib_wire::table::padded(details.as_bytes()));
+        notice
+    }
+
+    #[test]
+    fn only_traps_about_changes_of_the_subnet_ask_for_a_sweep() {
+        let judge = |notice: &NoticeSm| TrapFilter::default().judge(Instant::ZERO, notice);
+        for number in [
+            TrapNumber::LINK_STATE_CHANGE,
+            TrapNumber::CAPABILITY_MASK_CHANGE,
+            TrapNumber::SYSTEM_IMAGE_GUID_CHANGE,
+        ] {
+            assert_eq!(judge(&about_port(number)), TrapAction::Sweep);
+            // A vendor's trap with that number means something else.
+            let mut vendor = about_port(number);
+            vendor.set_is_generic(false);
+            assert_eq!(judge(&vendor), TrapAction::Report);
+        }
+        for number in [TrapNumber::LOCAL_LINK_INTEGRITY, TrapNumber::BAD_M_KEY] {
+            assert_eq!(judge(&about_port(number)), TrapAction::Report);
+        }
+    }
+
+    #[test]
+    fn a_trap_counts_as_repeated_whatever_its_toggle_and_count_say() {
+        let mut filter = TrapFilter::default();
+        let judged = (0..20).map(|number| {
+            let mut notice = link_state_change(7);
+            notice
+                .set_notice_toggle(number % 2 == 1)
+                .set_notice_count(number);
+            filter.judge(Instant::ZERO, &notice)
+        });
+        let acted_on = judged.filter(|&action| action == TrapAction::Sweep).count();
+        assert_eq!(acted_on, PATIENCE as usize);
+        assert_eq!(filter.seen.len(), 1);
+    }
+
+    #[test]
+    fn a_pause_of_exactly_the_window_is_no_pause() {
+        let mut filter = TrapFilter::default();
+        for number in 0..30 {
+            let action = filter.judge(seconds(5 * number), &link_state_change(7));
+            let expected = match number < PATIENCE.into() {
+                true => TrapAction::Sweep,
+                false => TrapAction::Ignore,
+            };
+            assert_eq!(action, expected, "trap {number}");
+        }
+    }
+
+    #[test]
+    fn the_two_hundred_and_fiftieth_trap_about_link_errors_shuts_the_port_off() {
+        let shut_off = |notice: &NoticeSm| {
+            let mut filter = TrapFilter::default();
+            let mut judged = (1..=400).map(|_| filter.judge(Instant::ZERO, notice));
+            judged.position(|action| action == TrapAction::ShutOff)
+        };
+        for number in [
+            TrapNumber::LOCAL_LINK_INTEGRITY,
+            TrapNumber::EXCESSIVE_BUFFER_OVERRUN,
+            TrapNumber::FLOW_CONTROL_UPDATE_WATCHDOG,
+        ] {
+            let notice = about_port(number);
+            assert_eq!(babbler(&notice), Some((Lid(7), PortNum(3))));
+            assert_eq!(shut_off(&notice), Some(249));
+            let mut vendor = notice;
+            vendor.set_is_generic(false);
+            assert_eq!(babbler(&vendor), None);
+            assert_eq!(shut_off(&vendor), None);
+        }
+        let about_a_change = about_port(TrapNumber::LINK_STATE_CHANGE);
+        assert_eq!(babbler(&about_a_change), None);
+        assert_eq!(shut_off(&about_a_change), None);
+    }
+
+    #[test]
+    fn a_full_memory_forgets_old_traps_and_acts_on_no_new_ones() {
+        let mut filter = TrapFilter::default();
+        for lid in 0..KINDS as u16 {
+            let action = filter.judge(seconds(0), &link_state_change(lid));
+            assert_eq!(action, TrapAction::Sweep, "{lid}");
+        }
+        // Those that are counted go on being counted.
+        let known = filter.judge(seconds(5), &link_state_change(1));
+        assert_eq!(known, TrapAction::Sweep);
+        let new = filter.judge(seconds(5), &link_state_change(1000));
+        assert_eq!(new, TrapAction::Report);
+        assert_eq!(filter.seen.len(), KINDS);
+        let new = filter.judge(seconds(6), &link_state_change(1000));
+        assert_eq!(new, TrapAction::Sweep);
+        assert_eq!(filter.seen.len(), 2, "the new one, and the one of 5 s");
+    }
+
+    #[test]
+    fn a_repress_goes_back_with_the_notice_and_the_key() {
+        let route = |class: MgmtClass| {
+            let mut mad = Mad::new(ib_mad::MadAddress::smi(Lid(7)));
+            mad.header_mut()
+                .set_mgmt_class(class)
+                .set_method(Method::TRAP)
+                .set_attribute_id(NoticeSm::ID);
+            mad
+        };
+        for class in [MgmtClass::SUBN_LID, MgmtClass::SUBN_DIRECTED] {
+            let trap = route(class);
+            assert!(notice(&trap).is_some());
+            let answer = repress(&trap, MKey(0x77)).unwrap();
+            assert_eq!(answer.header().method(), Method::TRAP_REPRESS);
+            assert_eq!(answer.bytes[24..32], 0x77_u64.to_be_bytes());
+            assert_eq!(answer.address, trap.address);
+            assert_eq!(notice(&answer), None, "a repress is no trap");
+            let mut other = trap;
+            other.header_mut().set_attribute_id(ib_smp::NodeInfo::ID);
+            assert_eq!(notice(&other), None);
+        }
+        let foreign = route(MgmtClass::PERF);
+        assert_eq!(notice(&foreign), None);
+        assert_eq!(repress(&foreign, MKey(0)), None);
+    }
+
+    #[test]
+    fn a_complaint_about_the_key_of_a_repress_is_told_from_others() {
+        let complaint = |method: Method, number: TrapNumber| {
+            let mut details = NoticeDetails256::default();
+            details.set_method(method);
+            let mut notice = link_state_change(7);
+            notice
+                .set_trap_number(number.0)
+                .set_data_details(&ib_wire::table::padded(details.as_bytes()));
+            notice
+        };
+        let mut notice = complaint(Method::TRAP_REPRESS, TrapNumber::BAD_M_KEY);
+        assert!(is_about_repress(&notice));
+        notice.set_is_generic(false);
+        assert!(!is_about_repress(&notice));
+        assert!(!is_about_repress(&complaint(
+            Method::SET,
+            TrapNumber::BAD_M_KEY
+        )));
+        let other = complaint(Method::TRAP_REPRESS, TrapNumber::LINK_STATE_CHANGE);
+        assert!(!is_about_repress(&other));
+    }
 }

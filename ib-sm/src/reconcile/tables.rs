@@ -593,3 +593,34 @@ fn bit(lid: Lid) -> u64 {
     let (_, entry) = LinearForwardingTable::block_of(lid);
     1_u64.wrapping_shl(u32::try_from(entry).unwrap_or(0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_leave_the_fabric_between_two_stages_and_not_before_or_after() {
+        let stage = Vec::from([update::BlockRef {
+            switch: SwitchIdx::default(),
+            block: 0,
+        }]);
+        let mut update = TableUpdate::default();
+        update.set_plan(MovePlan {
+            stages: [stage.clone(), stage].into(),
+            held_back: Vec::from([(Lid(3), Vec::from([SwitchIdx::default()]))]),
+            ..MovePlan::default()
+        });
+        assert!(update.has_more());
+        assert!(!update.must_settle(), "nothing has moved yet");
+        let _ = update.next_stage();
+        assert!(update.has_more());
+        assert!(update.must_settle());
+        let _ = update.next_stage();
+        assert!(update.has_more(), "a LID is held back");
+        assert!(!update.must_settle(), "it moves by itself");
+        let _ = update.next_stage();
+        assert!(!update.has_more());
+        assert!(!update.must_settle());
+        assert!(!TableUpdate::default().has_more());
+    }
+}

@@ -4,12 +4,12 @@ mod interleavings;
 mod takeovers;
 mod trio;
 
-use ib_mad::MadAddress;
+use ib_mad::{MadAddress, MgmtClass};
 use ib_sa::{JoinState, McMemberRecord, ServiceRecord};
 use ib_wire::{Gid, Lid, Sl};
 
 use super::*;
-use crate::registrations::GroupRegistration;
+use crate::registrations::{GroupRegistration, GuidRegistration, SubscriptionRegistration};
 
 const MASTER: Guid = Guid(1);
 const STANDBY: Guid = Guid(2);
@@ -280,4 +280,287 @@ fn the_state_of_the_master_before_is_kept_for_a_minute() {
         pair.now = pair.now.saturating_add(Duration::from_secs(seconds));
         assert_eq!(pair.held(), held);
     }
+}
+
+fn gid(port: u64) -> Gid {
+    Gid(u128::from(port).to_be_bytes())
+}
+
+fn service(id: u64, port: u64, p_key: u16) -> ServiceRecord {
+    let mut record = ServiceRecord::default();
+    record
+        .set_service_id(id)
+        .set_service_gid(gid(port))
+        .set_service_p_key(ib_wire::PKey(p_key))
+        .set_service_lease(u32::MAX);
+    record
+}
+
+fn subscription(port: u64, number: u16) -> SubscriptionRegistration {
+    let mut record = ib_sa::InformInfoRecord::default();
+    record.set_subscriber_gid(gid(port)).set_enumeration(number);
+    SubscriptionRegistration {
+        record,
+        address: MadAddress {
+            qpn: ib_wire::Qpn::try_new(0x1234).unwrap(),
+            path_bits: 3,
+            ..MadAddress::gsi(Lid(9), Sl::try_new(2).unwrap())
+        },
+    }
+}
+
+fn guids(port: u64, block: u8, guid: u64) -> GuidRegistration {
+    let mut info = ib_smp::GuidInfo::default();
+    info.set_guid_block(1, Guid(guid)).unwrap();
+    let mut record = ib_sa::GuidInfoRecord::default();
+    record.set_block_num(block).set_guid_info(&info);
+    GuidRegistration {
+        port_guid: Guid(port),
+        record,
+    }
+}
+
+/// Several registrations of each kind, of which some differ in one field of their identity only.
+fn every_kind() -> Registrations {
+    let mut group = members(3).groups.remove(0);
+    group.well_known = true;
+    let mut other = members(2).groups.remove(0);
+    let mgid = Gid([0xfe; 16]);
+    other.group.set_mgid(mgid);
+    for member in &mut other.members {
+        member.set_mgid(mgid);
+    }
+    Registrations {
+        groups: Vec::from([other, group]),
+        subscriptions: Vec::from([subscription(1, 1), subscription(1, 2), subscription(2, 2)]),
+        services: Vec::from([
+            service(1, 1, 1),
+            service(1, 1, 2),
+            service(1, 2, 1),
+            service(2, 1, 1),
+        ]),
+        guids: Vec::from([guids(1, 0, 50), guids(1, 1, 51), guids(2, 0, 52)]),
+    }
+}
+
+#[test]
+fn every_kind_of_registration_is_held_and_each_is_changed_and_removed_by_itself() {
+    let mut pair = Pair::new();
+    pair.tell(1, &every_kind());
+    pair.run(Duration::from_secs(5));
+    let held = pair.standby.replica.clone();
+    assert_eq!(pair.held(), Some(every_kind()));
+    pair.standby.replica = held;
+    pair.standby.stand_by_for(pair.now, MASTER);
+
+    let mut fewer = every_kind();
+    fewer.groups[0].members.remove(0);
+    fewer.subscriptions.remove(1);
+    fewer.subscriptions[1].address.lid = Lid(10);
+    fewer.services.remove(2);
+    fewer.services[0].set_service_data8(3, 7).unwrap();
+    fewer.guids.remove(1);
+    fewer.guids[1] = guids(2, 0, 53);
+    pair.tell(2, &fewer);
+    pair.run(Duration::from_secs(5));
+    assert_eq!(pair.held(), Some(fewer));
+}
+
+#[test]
+fn bodies_that_encode_no_registration_are_refused() {
+    let entries = entry::entries(&every_kind(), Instant::ZERO);
+    assert_eq!(entries.len(), 2 + 5 + 3 + 4 + 3);
+    for (key, Entry { body, .. }) in &entries {
+        assert_eq!(entry::key_of(body).as_ref(), Ok(key));
+        for length in 0..body.len() {
+            let cut = entry::key_of(&body[..length]);
+            assert_eq!(cut, Err(entry::BadEntry), "{length} of {body:?}");
+        }
+        let long = [body, &[0][..]].concat();
+        assert_eq!(entry::key_of(&long), Err(entry::BadEntry), "{body:?}");
+        let mut unknown = body.clone();
+        unknown[0] = 77;
+        assert_eq!(entry::key_of(&unknown), Err(entry::BadEntry));
+        // What cannot be read is left out, and the rest is read.
+        let bad = Entry {
+            body: long,
+            until: None,
+        };
+        let all = entries.values().chain([&bad]);
+        let read = entry::registrations(all, Instant::ZERO);
+        assert_eq!(read, every_kind());
+    }
+}
+
+#[test]
+fn the_state_is_updated_a_moment_after_a_change_if_there_is_a_standby() {
+    let at = |millis: u64| Instant::ZERO.saturating_add(Duration::from_millis(millis));
+    let mut pair = Pair::new();
+    let master = &mut pair.master;
+    assert!(master.has_peers());
+    assert!(!master.wants_registrations(at(500)));
+    master.note_version(at(1000), 1);
+    // A second change does not put the first one off.
+    master.note_version(at(1050), 2);
+    assert!(!master.wants_registrations(at(1099)));
+    assert!(master.wants_registrations(at(1100)));
+    assert_eq!(
+        master.poll_timeout().map(|due| due.min(at(1100))),
+        Some(Instant::ZERO),
+        "the standby is asked at once"
+    );
+    let ours = own(MASTER, 5);
+    master.update(at(1100), ours, 2, &members(1));
+    assert!(!master.wants_registrations(at(5000)));
+    master.note_version(at(5000), 2);
+    assert!(!master.wants_registrations(at(9000)), "no new version");
+    master.set_peers(at(5000), &BTreeMap::new());
+    assert!(!master.has_peers());
+    master.note_version(at(5000), 3);
+    assert!(!master.wants_registrations(at(9000)), "nobody to tell");
+}
+
+#[test]
+fn a_master_that_retires_keeps_what_it_told_for_a_minute() {
+    for (seconds, held) in [(59, Some(members(3))), (60, None)] {
+        let mut pair = Pair::new();
+        pair.tell(1, &members(3));
+        pair.run(Duration::from_secs(5));
+        let epoch = pair.master.epoch;
+        pair.master.retire(pair.now);
+        assert!(!pair.master.has_peers());
+        assert_ne!(pair.master.epoch, epoch);
+        assert_eq!(pair.master.last_master(), None);
+        pair.master.stand_by_for(pair.now, STANDBY);
+        assert_eq!(pair.master.last_master(), Some(STANDBY));
+        let later = pair.now.saturating_add(Duration::from_secs(seconds));
+        assert_eq!(pair.master.take_replica(later), held);
+        assert_eq!(pair.master.last_master(), None);
+    }
+    let mut empty = engine();
+    empty.retire(Instant::ZERO);
+    assert_eq!(empty.take_replica(Instant::ZERO), None);
+}
+
+#[test]
+fn a_standby_answers_questions_of_its_class_and_key_and_nothing_else() {
+    let mut pair = Pair::new();
+    pair.tell(1, &members(3));
+    pair.run(Duration::from_secs(5));
+    let theirs = own(STANDBY, 5);
+    let asked = |key: u64, method, attribute| {
+        let header = ReplicaHeader::of(SmKey(key), MASTER, 7);
+        let from = MadAddress {
+            qkey: ib_wire::QKey(4),
+            ..MadAddress::gsi(Lid(1), Sl::ZERO)
+        };
+        message::datagram(method, attribute, from, TransactionId(88), Some(&header))
+    };
+    let question = asked(5, Method::GET, message::STATE);
+    assert!(Replication::is_ours(&question));
+    for (mad, master, expected) in [
+        (question, Some(MASTER), Some((MASTER, 7, 1))),
+        // What it holds of a master is no answer to another one.
+        (question, Some(Guid(3)), Some((Guid(3), 0, 0))),
+        (question, None, Some((Guid::NONE, 0, 0))),
+        (asked(6, Method::GET, message::STATE), Some(MASTER), None),
+        (asked(5, Method::SET, message::STATE), Some(MASTER), None),
+        (asked(5, Method::GET, message::UPDATE), Some(MASTER), None),
+    ] {
+        pair.standby.handle_mad(pair.now, theirs, master, &mad);
+        let answer = pair.standby.poll_transmit(pair.now);
+        let held = answer.map(|answer| {
+            let header = answer.header();
+            assert_eq!(header.method(), Method::GET_RESP);
+            assert_eq!(header.attribute_id(), message::STATE);
+            assert_eq!(header.transaction_id(), TransactionId(88));
+            assert_eq!(answer.address.qkey, ib_wire::QKey::GSI);
+            assert_eq!(answer.address.lid, Lid(1));
+            let held = message::header_of(&answer).unwrap();
+            (held.master(), held.epoch(), held.sequence())
+        });
+        assert_eq!(held, expected);
+    }
+    for (class, version) in [(MgmtClass::PERF, 1), (message::CLASS, 2)] {
+        let mut foreign = question;
+        foreign
+            .header_mut()
+            .set_mgmt_class(class)
+            .set_class_version(version);
+        assert!(!Replication::is_ours(&foreign));
+    }
+    // Questions that nobody takes the answers to cost a bounded memory.
+    for _ in 0..100 {
+        pair.standby
+            .handle_mad(pair.now, theirs, Some(MASTER), &question);
+    }
+    assert_eq!(pair.standby.answers.len(), 64);
+}
+
+#[test]
+fn removed_entries_are_remembered_up_to_a_limit() {
+    for (count, remembered) in [(MAX_REMOVED, MAX_REMOVED), (MAX_REMOVED + 1, 0)] {
+        let mut master = engine();
+        let ours = own(MASTER, 5);
+        let group = Registrations {
+            groups: members(0).groups,
+            ..Registrations::default()
+        };
+        master.update(Instant::ZERO, ours, 1, &members(count as u64));
+        master.update(Instant::ZERO, ours, 2, &group);
+        assert_eq!(master.removed, remembered);
+        assert_eq!(master.slots.len(), 1 + remembered);
+        assert_eq!((master.sequence, master.oldest == 2), (2, remembered == 0));
+        // One that comes back is not removed any more.
+        master.update(Instant::ZERO, ours, 3, &members(1));
+        assert_eq!(master.removed, remembered.saturating_sub(1));
+        master.update(Instant::ZERO, ours, 4, &members(1));
+        assert_eq!(master.sequence, 3, "nothing has changed");
+    }
+}
+
+#[test]
+fn a_lease_renewed_by_less_than_two_seconds_is_no_change() {
+    let entry = |seconds: Option<u64>| Entry {
+        body: Vec::from([1]),
+        until: seconds.map(|at| Instant::ZERO.saturating_add(Duration::from_millis(at))),
+    };
+    for (a, b, same) in [
+        (Some(5000), Some(5000), true),
+        (Some(5000), Some(6999), true),
+        (Some(6999), Some(5000), true),
+        (Some(5000), Some(7000), false),
+        (Some(7000), Some(5000), false),
+        (Some(5000), None, false),
+        (None, None, true),
+    ] {
+        assert_eq!(is_same(&entry(a), &entry(b)), same, "{a:?} {b:?}");
+    }
+    let other = Entry {
+        body: Vec::from([2]),
+        until: None,
+    };
+    assert!(!is_same(&entry(None), &other));
+}
+
+#[test]
+fn the_successor_is_sent_everything_unless_it_holds_a_state_or_is_silent() {
+    let ours = own(MASTER, 5);
+    let mut pair = Pair::new();
+    pair.tell(1, &members(3));
+    // It is due to be asked: it may hold nothing.
+    pair.master.flush(pair.now, ours, STANDBY);
+    let state = pair.master.peers[&STANDBY].state;
+    assert!(matches!(state, PeerState::Sending(_)), "{state:?}");
+    pair.run(Duration::from_secs(5));
+    let state = pair.master.peers[&STANDBY].state;
+    assert_eq!(state, PeerState::Holds(1));
+    for known in [state, PeerState::Silent] {
+        pair.master.peers.get_mut(&STANDBY).unwrap().state = known;
+        pair.master.flush(pair.now, ours, STANDBY);
+        assert_eq!(pair.master.peers[&STANDBY].state, known);
+    }
+    pair.master.flush(pair.now, ours, Guid(99));
+    assert_eq!(pair.master.poll_transmit(pair.now), None);
+    assert_eq!(pair.held(), Some(members(3)));
 }

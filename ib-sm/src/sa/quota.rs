@@ -35,3 +35,30 @@ impl Quota {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_port_has_room_of_its_own_and_an_unknown_one_no_limit() {
+        let mut quota = Quota::default();
+        let (port, other) = (Guid(1), Guid(2));
+        for _ in 0..3 {
+            assert!(quota.has_room(port, 3));
+            quota.take(port);
+            quota.take(Guid::NONE);
+        }
+        assert!(!quota.has_room(port, 3));
+        assert!(quota.has_room(port, 4));
+        assert!(quota.has_room(other, 3));
+        assert!(quota.has_room(Guid::NONE, 0));
+        quota.release(port);
+        assert!(quota.has_room(port, 3));
+        assert!(!quota.has_room(port, 2));
+        quota.release(other);
+        quota.release(port);
+        quota.release(port);
+        assert!(quota.taken.is_empty(), "ports without entries cost nothing");
+    }
+}

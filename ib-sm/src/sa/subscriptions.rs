@@ -326,4 +326,257 @@ mod tests {
         assert!(subscribe(&mut subscriptions, 1, 0, 0));
         assert!(subscribe(&mut subscriptions, 1, 5000, 1));
     }
+
+    fn gid(bits: u128) -> Gid {
+        Gid(bits.to_be_bytes())
+    }
+
+    /// A notice that a switch reports about its own link.
+    fn notice() -> Notice {
+        let mut notice = Notice::default();
+        notice
+            .set_is_generic(true)
+            .set_type(ib_mad::NoticeType::URGENT)
+            .set_producer_type(2)
+            .set_trap_number(TrapNumber::LINK_STATE_CHANGE.0)
+            .set_issuer_lid(Lid(20))
+            .set_issuer_gid(gid(77));
+        notice
+    }
+
+    /// A filter that selects [`notice`] by every field but the GID, which excludes a range of LIDs.
+    fn filter() -> InformInfo {
+        let mut filter = InformInfo::default();
+        filter
+            .set_lid_range_begin(Lid(20))
+            .set_lid_range_end(Lid(20))
+            .set_is_generic(1)
+            .set_subscribe(1)
+            .set_type(1)
+            .set_trap_number(TrapNumber::LINK_STATE_CHANGE.0)
+            .set_producer_type(2);
+        filter
+    }
+
+    /// Filters that differ from [`filter`] in one field each, and true if they select [`notice`] as well.
+    fn variants() -> Vec<(InformInfo, bool)> {
+        let variant = |change: &dyn Fn(&mut InformInfo), selects| {
+            let mut filter = filter();
+            change(&mut filter);
+            (filter, selects)
+        };
+        Vec::from([
+            variant(
+                &|it| {
+                    it.set_lid_range_begin(Lid::PERMISSIVE);
+                },
+                true,
+            ),
+            variant(
+                &|it| {
+                    it.set_lid_range_begin(Lid::NONE);
+                },
+                true,
+            ),
+            variant(
+                &|it| {
+                    it.set_lid_range_begin(Lid(10));
+                },
+                true,
+            ),
+            variant(
+                &|it| {
+                    it.set_lid_range_begin(Lid(21));
+                },
+                false,
+            ),
+            // An end below the begin means a range of one LID.
+            variant(
+                &|it| {
+                    it.set_lid_range_end(Lid(0));
+                },
+                true,
+            ),
+            variant(
+                &|it| {
+                    it.set_lid_range_end(Lid(30));
+                },
+                true,
+            ),
+            variant(
+                &|it| {
+                    it.set_gid(gid(77));
+                },
+                true,
+            ),
+            variant(
+                &|it| {
+                    it.set_gid(gid(78));
+                },
+                false,
+            ),
+            variant(
+                &|it| {
+                    it.set_is_generic(0);
+                },
+                false,
+            ),
+            variant(
+                &|it| {
+                    it.set_type(ANY);
+                },
+                true,
+            ),
+            variant(
+                &|it| {
+                    it.set_type(3);
+                },
+                false,
+            ),
+            variant(
+                &|it| {
+                    it.set_trap_number(ANY);
+                },
+                true,
+            ),
+            variant(
+                &|it| {
+                    it.set_trap_number(129);
+                },
+                false,
+            ),
+            variant(
+                &|it| {
+                    it.set_producer_type(ANY_PRODUCER);
+                },
+                true,
+            ),
+            variant(
+                &|it| {
+                    it.set_producer_type(1);
+                },
+                false,
+            ),
+        ])
+    }
+
+    #[test]
+    fn each_field_of_a_filter_selects_notices() {
+        assert!(fits(&filter(), &notice()));
+        for (filter, selects) in variants() {
+            assert_eq!(fits(&filter, &notice()), selects, "{filter:?}");
+        }
+        let mut range = filter();
+        range
+            .set_lid_range_begin(Lid(10))
+            .set_lid_range_end(Lid(19));
+        assert!(!fits(&range, &notice()));
+    }
+
+    /// IBA vol. 1, 13.4.8.3: the GID of a filter is compared with the port or group that the notice is about, if it
+    /// is one about ports or groups that appear and disappear.
+    #[test]
+    fn a_filter_names_the_port_or_group_that_appears_or_disappears() {
+        for trap in [64, 65, 66, 67] {
+            let mut notice = notice();
+            let mut details = [0; 54];
+            details[6..22].copy_from_slice(&gid(1234).0);
+            notice.set_trap_number(trap).set_data_details(&details);
+            let mut filter = filter();
+            filter.set_trap_number(trap).set_gid(gid(1234));
+            assert!(fits(&filter, &notice), "{trap}");
+            filter.set_gid(gid(77));
+            assert!(!fits(&filter, &notice), "{trap}: the issuer");
+        }
+    }
+
+    #[test]
+    fn a_subscription_is_ended_only_by_the_same_filter_port_and_queue_pair() {
+        let mut subscriptions = Subscriptions::new(WindowConfig::default());
+        let address = MadAddress::gsi(Lid(1), Sl::ZERO);
+        assert!(subscriptions.set(address, gid(1), &filter()).is_ok());
+        // Once more is not an error, and no further subscription.
+        assert!(subscriptions.set(address, gid(1), &filter()).is_ok());
+        assert_eq!(subscriptions.len(), 1);
+        let mut end = filter();
+        end.set_subscribe(0);
+        for (mut other, _) in variants() {
+            other.set_subscribe(0);
+            assert!(subscriptions.set(address, gid(1), &other).is_err());
+        }
+        let other_queue_pair = MadAddress {
+            qpn: ib_wire::Qpn::try_new(7).unwrap(),
+            ..address
+        };
+        assert!(subscriptions.set(other_queue_pair, gid(1), &end).is_err());
+        assert!(subscriptions.set(address, gid(2), &end).is_err());
+        end.set_subscribe(2);
+        assert!(subscriptions.set(address, gid(1), &end).is_err());
+        assert_eq!(subscriptions.len(), 1);
+        end.set_subscribe(0);
+        assert!(subscriptions.set(address, gid(1), &end).is_ok());
+        assert_eq!(subscriptions.len(), 0);
+        assert!(subscriptions.numbers.is_empty());
+    }
+
+    #[test]
+    fn a_report_goes_to_the_present_lid_of_a_subscriber_that_is_present() {
+        let mut subscriptions = Subscriptions::new(WindowConfig::default());
+        let address = MadAddress {
+            qkey: QKey(5),
+            ..MadAddress::gsi(Lid(6), Sl::ZERO)
+        };
+        assert!(subscriptions.set(address, gid(1), &filter()).is_ok());
+        let now = Instant::ZERO;
+        for (base, expected) in [(4, Some(6)), (8, Some(8)), (0, None)] {
+            let lmc = ib_wire::Lmc::try_new(2).unwrap();
+            let lids = LidRange::try_new(Lid(base), lmc).ok();
+            subscriptions.report(&notice(), |_| lids.filter(|_| base != 0));
+            let sent = subscriptions.poll_transmit(now);
+            assert_eq!(sent.map(|mad| mad.address.lid), expected.map(Lid));
+            if let Some(mut sent) = sent {
+                assert_eq!(sent.address.qkey, QKey::GSI);
+                assert!(subscriptions.poll_timeout().is_some());
+                // Only a ReportResp for a Notice ends the repetition.
+                assert!(!subscriptions.handle_mad(now, &sent));
+                sent.header_mut()
+                    .set_method(Method::REPORT_RESP)
+                    .set_attribute_id(InformInfo::ID);
+                assert!(!subscriptions.handle_mad(now, &sent));
+                sent.header_mut().set_attribute_id(Notice::ID);
+                assert!(subscriptions.handle_mad(now, &sent));
+            }
+            assert_eq!(subscriptions.poll_timeout(), None);
+        }
+        let other = {
+            let mut notice = notice();
+            notice.set_trap_number(129);
+            notice
+        };
+        subscriptions.report(&other, |_| {
+            LidRange::try_new(Lid(4), ib_wire::Lmc::ZERO).ok()
+        });
+        assert_eq!(subscriptions.poll_transmit(now), None);
+    }
+
+    #[test]
+    fn the_room_for_subscriptions_ends() {
+        let mut subscriptions = Subscriptions::new(WindowConfig::default());
+        for port in 0..64 {
+            assert_eq!(subscriptions.is_half_full(), port >= 32, "{port}");
+            for trap in 0..1024 {
+                assert!(subscriptions.is_half_full() == (port >= 32));
+                subscriptions.add(Subscription {
+                    address: MadAddress::gsi(Lid(port), Sl::ZERO),
+                    gid: gid(port.into()),
+                    enumeration: port * 1024 + trap,
+                    filter: filter(),
+                });
+            }
+        }
+        assert_eq!(subscriptions.free_number(), None);
+        subscriptions.retain_ports(|guid| guid != Guid(9));
+        assert_eq!(subscriptions.len(), 63 * 1024);
+        assert_eq!(subscriptions.free_number(), Some(9 * 1024));
+    }
 }
