@@ -89,13 +89,8 @@ pub(crate) fn blocks(at: Situation<'_>, node: NodeId) -> Vec<MftModifier> {
     let Some(record) = at.subnet().node(node) else {
         return Vec::new();
     };
-    let switch = record.switch();
-    let Some(switch) = switch.filter(|switch| {
-        at.plan().topology().index().switch(node).is_some()
-            && switch
-                .info()
-                .is_some_and(|info| info.multicast_fdb_cap() > 0)
-    }) else {
+    let is_routed = at.plan().topology().index().switch(node).is_some();
+    let Some(switch) = record.switch().filter(|_| is_routed) else {
         return Vec::new();
     };
     let groups = at.plan().trees().keys().filter_map(block_of);
@@ -135,19 +130,22 @@ pub(crate) fn top(at: Situation<'_>, node: NodeId, info: &SwitchInfo) -> Option<
         .capability_mask()
         .contains(CapabilityMask::IS_MULTICAST_FDB_TOP_SUPPORTED);
     let last = at.plan().trees().keys().next_back().and_then(block_of);
-    match last {
-        _ if !capable || info.multicast_fdb_cap() == 0 => None,
+    needed_top(info, last).filter(|_| capable)
+}
+
+/// The top that covers the blocks up to `last`; `None` if the switch has no table or its top is right.
+fn needed_top(info: &SwitchInfo, last: Option<u16>) -> Option<Lid> {
+    match (last, info.multicast_fdb_cap()) {
+        (_, 0) => None,
         // A top of 0 means that the whole table is valid; here the table is empty.
-        None if info.multicast_fdb_top() == Lid::NONE => None,
-        None => Some(Lid(Lid::MULTICAST_MIN.0.saturating_sub(1))),
-        Some(block) => {
-            let entries = block.saturating_add(1).saturating_mul(BLOCK);
+        (None, _) if info.multicast_fdb_top() == Lid::NONE => None,
+        (None, _) => Some(Lid(Lid::MULTICAST_MIN.0.saturating_sub(1))),
+        (Some(block), capacity) => {
+            let entries = block.saturating_add(1).saturating_mul(BLOCK).min(capacity);
             let top = Lid::MULTICAST_MIN
                 .0
                 .saturating_add(entries.saturating_sub(1));
-            let capacity = info.multicast_fdb_cap().saturating_sub(1);
-            let most = Lid::MULTICAST_MIN.0.saturating_add(capacity);
-            Some(Lid(top.min(most).min(Lid::MULTICAST_MAX.0)))
+            Some(Lid(top.min(Lid::MULTICAST_MAX.0)))
         }
     }
 }
@@ -200,4 +198,29 @@ fn has_joints(topology: &Topology, tree: &TreePorts) -> bool {
 
 fn block_of(mlid: &Lid) -> Option<u16> {
     MulticastForwardingTable::block_of(*mlid).map(|(block, _)| block)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_top_is_the_end_of_the_last_block_in_use_within_the_table() {
+        let top = |capacity: u16, top: u16, last| {
+            let mut info = SwitchInfo::default();
+            info.set_multicast_fdb_cap(capacity)
+                .set_multicast_fdb_top(Lid(top));
+            needed_top(&info, last)
+        };
+        assert_eq!(top(1024, 0, Some(0)), Some(Lid(0xc01f)));
+        assert_eq!(top(1024, 0xc01f, Some(1)), Some(Lid(0xc03f)));
+        assert_eq!(top(20, 0, Some(0)), Some(Lid(0xc013)));
+        assert_eq!(top(0x3fff, 0, Some(511)), Some(Lid::MULTICAST_MAX));
+        // A table without entries: 0 would make all of it valid.
+        assert_eq!(top(1024, 0xc01f, None), Some(Lid(0xbfff)));
+        assert_eq!(top(1024, 0, None), None);
+        // A switch without a table.
+        assert_eq!(top(0, 0, Some(0)), None);
+        assert_eq!(top(0, 0xc01f, None), None);
+    }
 }

@@ -166,10 +166,8 @@ fn arrange(known: &KnownTable, keys: &[PKey], room: usize, keep: bool) -> Option
     *table.first_mut()? = *first;
     let mut unplaced = Vec::new();
     for &key in others {
-        let index = match keep {
-            true => index_of(known, key).filter(|&index| index > 0 && index < room),
-            false => None,
-        };
+        let index = keep.then(|| index_of(known, key)).flatten();
+        // Index 0 is taken, and an index beyond the room does not exist.
         match index.and_then(|index| table.get_mut(index)) {
             Some(entry) if *entry == PKey(0) => *entry = key,
             _ => unplaced.push(key),

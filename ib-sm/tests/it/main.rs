@@ -36,6 +36,7 @@ mod restart;
 mod routers;
 mod schedules;
 mod services;
+mod settings;
 mod takeover;
 mod thesis;
 mod transitions;

@@ -208,3 +208,120 @@ fn a_partition_with_ipoib_has_its_broadcast_group() {
     );
     assert!(groups.iter().all(|group| group.mtu() == ib_wire::Mtu(5)));
 }
+
+#[test]
+fn keys_fill_as_many_blocks_as_they_need_and_keep_their_places() {
+    let first = hosts(&Lab::new("gen-ring-5").up())[1].1;
+    let rules = |numbers: std::ops::Range<u16>| -> String {
+        let rules = numbers.map(|key| format!("p{key}={key}: {first}=full;\n"));
+        rules.collect()
+    };
+    let many = |rules: &str| {
+        lab(rules).options(|options| {
+            options.partition_cap = 128;
+            options.partition_enforcement_cap = 128;
+        })
+    };
+    let mut running = many(&rules(0x10..0x40)).up();
+    let port = hosts(&running)[1].0;
+    let table = |running: &Running, port| -> Vec<u16> {
+        running.sim.with(|sim| {
+            let port = sim.port(port).unwrap();
+            (0..64).map(|index| port.sma().p_key(index).0).collect()
+        })
+    };
+    let before = table(&running, port);
+    assert_eq!(before[0], 0x7fff);
+    let full = (0x10..0x40).map(|key| key | 0x8000);
+    assert_eq!(before[1..49], full.collect::<Vec<u16>>());
+    assert!(before[49..].iter().all(|&key| key == 0));
+    let at_switch = running.sim.with(|sim| sim.peer(port).unwrap());
+    // A limited member's switch port holds the full key of the default partition.
+    assert_eq!(table(&running, at_switch)[0], 0xffff);
+    assert_eq!(table(&running, at_switch)[1..49], before[1..49]);
+
+    // Fewer keys: those that stay keep their places in both blocks, and the others go.
+    let config = many(&rules(0x18..0x3c)).config;
+    running.restart(config);
+    running.run_until_up();
+    let after = table(&running, port);
+    for (index, (&before, &after)) in before.iter().zip(&after).enumerate() {
+        let stays = index == 0 || (0x8018..0x803c).contains(&before);
+        assert_eq!(after, if stays { before } else { 0 }, "index {index}");
+    }
+    // A new key takes the lowest free place.
+    let config = many(&rules(0x18..0x3d)).config;
+    running.restart(config);
+    running.run_until_up();
+    assert_eq!(table(&running, port)[1], 0x803c);
+
+    // Without the option the keys are in the order of the partitions.
+    let mut config = many(&rules(0x18..0x3c)).config;
+    config.keep_pkey_indexes = false;
+    running.restart(config);
+    running.run_until_up();
+    let packed = table(&running, port);
+    let full = (0x18..0x3c).map(|key| key | 0x8000);
+    assert_eq!(packed[1..37], full.collect::<Vec<u16>>());
+    assert!(packed[37..].iter().all(|&key| key == 0));
+}
+
+#[test]
+fn a_switch_port_enforces_in_the_directions_that_are_chosen() {
+    let rules = rules(&Lab::new("gen-ring-5").up());
+    for (choice, inbound, outbound) in [
+        ("both", true, true),
+        ("in", true, false),
+        ("out", false, true),
+        ("off", false, false),
+    ] {
+        let running = lab(&rules)
+            .config(|config| {
+                let unknown = config.apply(&format!("part_enforce {choice}"));
+                assert!(unknown.unwrap().is_empty());
+            })
+            .up();
+        for (host, _) in hosts(&running) {
+            let found = running.sim.with(|sim| {
+                let port = sim.port(sim.peer(host).unwrap()).unwrap();
+                let info = port.info();
+                let keys = port.p_keys().filter(|key| key.base() != 0).count();
+                (
+                    info.partition_enforcement_inbound(),
+                    info.partition_enforcement_outbound(),
+                    keys > 0,
+                )
+            });
+            assert_eq!((found.0, found.1), (inbound, outbound), "{choice:?}");
+            if choice != "off" {
+                assert!(found.2, "it holds the keys");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_switch_with_too_short_a_table_enforces_nothing_and_is_no_error() {
+    let first = hosts(&Lab::new("gen-ring-5").up())[1].1;
+    let rules: String = (1..20)
+        .map(|key| format!("p{key}={key}: {first};\n"))
+        .collect();
+    for (room, enforced) in [(19, false), (20, true)] {
+        let running = lab(&rules)
+            .options(|options| options.partition_enforcement_cap = room)
+            .up();
+        let port = hosts(&running)[1].0;
+        let (at_switch, held) = running.sim.with(|sim| {
+            let at_switch = sim.peer(port).unwrap();
+            let port = sim.port(at_switch).unwrap();
+            (
+                *port.info(),
+                port.p_keys().filter(|key| key.base() != 0).count(),
+            )
+        });
+        assert_eq!(at_switch.partition_enforcement_inbound(), enforced);
+        assert_eq!(at_switch.partition_enforcement_outbound(), enforced);
+        assert_eq!(held == 20, enforced, "{held}");
+        assert_eq!(keys(&running, port).len(), 20);
+    }
+}

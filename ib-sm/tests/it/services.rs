@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use ib_mad::{
-    Attribute, ClassPortInfo, InformInfo, Mad, MadAddress, MadStatus, Method, MgmtClass, Notice,
-    SaStatus, TrapNumber,
+    Attribute, ClassPortInfo, Engine as _, InformInfo, Input, Mad, MadAddress, MadStatus, Method,
+    MgmtClass, Notice, SaStatus, TrapNumber,
 };
 use ib_sa::{
     ComponentMask, GuidInfoComponents, GuidInfoRecord, InformInfoRecord, MultiPathCall,
@@ -12,9 +12,9 @@ use ib_sa::{
     ServiceComponents as S, ServiceRecord, TraceRecord,
 };
 use ib_smp::{GuidInfo, SmpLidRouted};
-use ib_testkit::lab::client::Client;
+use ib_testkit::lab::{Lab, client::Client};
 use ib_transport::{Clock as _, MadTransport as _};
-use ib_wire::{Gid, GidPrefix, Guid, Lid};
+use ib_wire::{Gid, GidPrefix, Guid, Lid, QKey, Sl};
 
 fn own_gid(client: &Client) -> Gid {
     let guid = client
@@ -329,4 +329,89 @@ fn a_port_holds_its_alias_guid_and_is_found_by_it() {
     assert_eq!(guids_held(&mut client).guid_block(2), Some(Guid::NONE));
     let none = Err(MadStatus::from_sa(SaStatus::REQ_INVALID_GID));
     assert_eq!(client.get(&path, ends), none);
+}
+
+#[test]
+fn the_manager_names_free_guids_of_its_range_in_turn() {
+    use GuidInfoComponents as C;
+    let lab = Lab::new("real-edr-102").config(|config| config.sm_assigned_guid = 0x5a);
+    let mut client = Client::of(lab.up());
+    let guid = |count: u64| Guid(0x5a00_0000_0000_0000 | count);
+    let mut record = GuidInfoRecord::default();
+    record.set_lid(client.lid()).set_block_num(0);
+    let place = C::LID | C::BLOCK_NUM;
+    let given = client.set(&record, (place | C::GUID_BLOCK_2 | C::GUID_BLOCK_3).into());
+    let given = *given.unwrap().guid_info();
+    assert_eq!(given.guid_block(2), Some(guid(1)));
+    assert_eq!(given.guid_block(3), Some(guid(2)));
+    // A host takes the next one by its own choice.
+    let mut chosen = GuidInfo::default();
+    chosen.set_guid_block(5, guid(3)).unwrap();
+    let mut own_choice = record;
+    own_choice.set_guid_info(&chosen);
+    client
+        .set(&own_choice, (place | C::GUID_BLOCK_5).into())
+        .unwrap();
+    let given = client.set(&record, (place | C::GUID_BLOCK_4).into());
+    assert_eq!(given.unwrap().guid_info().guid_block(4), Some(guid(4)));
+    // A GUID of two entries is refused, as is that of another port, and nothing changes.
+    let other = client.administrator().lid;
+    let taken = client.running.sm.lids().owner(other).unwrap().guid;
+    for wanted in [guid(3), taken] {
+        let mut twice = GuidInfo::default();
+        twice.set_guid_block(6, wanted).unwrap();
+        let mut request = record;
+        request.set_guid_info(&twice);
+        let refused = client.set(&request, (place | C::GUID_BLOCK_6).into());
+        assert_eq!(refused, Err(MadStatus::from_sa(SaStatus::REQ_INVALID)));
+    }
+    // What a host gives back is free again, and an entry keeps what it is told once more.
+    client
+        .delete(&record, (place | C::GUID_BLOCK_5).into())
+        .unwrap();
+    let mut again = GuidInfo::default();
+    again.set_guid_block(6, guid(3)).unwrap();
+    let mut request = record;
+    request.set_guid_info(&again);
+    for _ in 0..2 {
+        let kept = client.set(&request, (place | C::GUID_BLOCK_6).into());
+        assert_eq!(kept.unwrap().guid_info().guid_block(6), Some(guid(3)));
+    }
+    client.running.run_for(Duration::from_millis(10));
+    let held = guids_held(&mut client);
+    let held: Vec<Guid> = (1..8).map(|at| held.guid_block(at).unwrap()).collect();
+    let none = Guid::NONE;
+    assert_eq!(held, [none, guid(1), guid(2), guid(4), none, guid(3), none]);
+    // Both the LID and the block are to be named.
+    for some in [C::LID, C::BLOCK_NUM] {
+        let refused = client.set(&record, (some | C::GUID_BLOCK_1).into());
+        let few = MadStatus::from_sa(SaStatus::REQ_INSUFFICIENT_COMPONENTS);
+        assert_eq!(refused, Err(few));
+    }
+}
+
+#[test]
+fn an_answer_goes_to_the_queue_pair_of_the_request_under_the_key_of_the_class() {
+    let mut client = Client::new("gen-ring-5");
+    let mut request = SaMad::new(Method::GET, ClassPortInfo::ID);
+    request.set_transaction_id(ib_mad::TransactionId(9));
+    let address = MadAddress {
+        qpn: ib_wire::Qpn::try_new(0x77).unwrap(),
+        qkey: QKey(0x1234),
+        ..MadAddress::gsi(client.lid(), Sl::ZERO)
+    };
+    let mad = Mad {
+        address,
+        bytes: *request.as_bytes(),
+    };
+    let now = client.running.sim.now();
+    let sm = &mut client.running.sm;
+    sm.handle_input(now, Input::Mad(&mad));
+    let answer = sm.poll_transmit(now).unwrap();
+    assert_eq!(answer.header().method(), Method::GET_RESP);
+    let expected = MadAddress {
+        qkey: QKey::GSI,
+        ..address
+    };
+    assert_eq!(answer.address, expected);
 }

@@ -1,0 +1,147 @@
+//! Settings of the configuration in the devices: each reaches the ports and switches that it concerns, and no others.
+
+use ib_sm::SmConfig;
+use ib_smp::{MKeyProtect, PortInfo, VlCap};
+use ib_testkit::lab::{Lab, Running};
+use ib_wire::{GidPrefix, Lid, MKey, Sl};
+
+/// Where a port is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Port 0 of a switch.
+    Management,
+    /// A switch port at a cable to a host.
+    Leaf,
+    /// A switch port at a cable to another switch.
+    Trunk,
+    /// A port of a host.
+    Host,
+    /// A port without a cable.
+    Unlinked,
+}
+
+/// PortInfo of every port, in the order of the nodes.
+fn ports(running: &Running) -> Vec<(Place, PortInfo)> {
+    running.sim.with(|sim| {
+        let mut all = Vec::new();
+        for (node, entry) in sim.nodes().iter_enumerated() {
+            for port in sim.ports_of(node) {
+                let peer = sim.peer(port.at()).filter(|_| port.is_link_up());
+                let to_switch = peer.is_some_and(|peer| sim.node(peer.node).unwrap().is_switch());
+                let place = match (entry.is_switch(), peer) {
+                    (true, _) if port.at().port.0 == 0 => Place::Management,
+                    (_, None) => Place::Unlinked,
+                    (true, _) if to_switch => Place::Trunk,
+                    (true, _) => Place::Leaf,
+                    (false, _) => Place::Host,
+                };
+                all.push((place, *port.info()));
+            }
+        }
+        all
+    })
+}
+
+fn wished(config: &mut SmConfig) {
+    config.m_key = MKey(0x1234);
+    config.m_key_protect_bits = 1;
+    config.m_key_lease_period = 77;
+    config.subnet_prefix = GidPrefix(0xfe80_0000_0000_0042);
+    config.sm_sl = Sl::try_new(3).unwrap();
+    config.subnet_timeout = 15;
+    config.packet_life_time = 14;
+    config.head_of_queue_lifetime = 11;
+    config.leaf_head_of_queue_lifetime = 9;
+    config.vl_stall_count = 5;
+    config.leaf_vl_stall_count = 2;
+    config.local_phy_errors_threshold = 4;
+    config.overrun_errors_threshold = 6;
+    config.max_op_vls = 2;
+}
+
+#[test]
+fn each_setting_reaches_the_ports_that_it_concerns() {
+    let plain = ports(&Lab::new("gen-ring-5").start());
+    let mut running = Lab::new("gen-ring-5").config(wished).up();
+    let all = ports(&running);
+    assert_eq!(all.len(), plain.len());
+    let mut seen = Vec::new();
+    for ((place, port), (_, before)) in all.iter().zip(&plain) {
+        seen.push(*place);
+        let own_address = matches!(place, Place::Management | Place::Host);
+        let address = |info: &PortInfo| {
+            (
+                info.m_key(),
+                info.m_key_protect_bits(),
+                info.m_key_lease_period(),
+                info.gid_prefix(),
+                info.master_sm_sl(),
+                info.subnet_timeout(),
+            )
+        };
+        let expected = match own_address {
+            true => (
+                MKey(0x1234),
+                MKeyProtect(1),
+                77,
+                GidPrefix(0xfe80_0000_0000_0042),
+                Sl::try_new(3).unwrap(),
+                15,
+            ),
+            false => address(before),
+        };
+        assert_eq!(address(port), expected, "{place:?}");
+        assert_eq!(port.lid() != Lid::NONE, own_address, "{place:?}");
+        assert_eq!(port.master_sm_lid() != Lid::NONE, own_address, "{place:?}");
+
+        let queueing = |info: &PortInfo| (info.hoq_life(), info.vl_stall_count());
+        let expected = match place {
+            Place::Leaf => (9, 2),
+            Place::Trunk => (11, 5),
+            _ => queueing(before),
+        };
+        assert_eq!(queueing(port), expected, "{place:?}");
+
+        let is_linked = !matches!(place, Place::Management | Place::Unlinked);
+        let thresholds = |info: &PortInfo| (info.local_phy_errors(), info.overrun_errors());
+        let expected = if is_linked {
+            (4, 6)
+        } else {
+            thresholds(before)
+        };
+        assert_eq!(thresholds(port), expected, "{place:?}");
+        if is_linked {
+            assert_eq!(port.operational_vls(), VlCap(2).min(port.vl_cap()));
+            assert_eq!(port.neighbor_mtu(), port.mtu_cap());
+        }
+    }
+    for place in [Place::Management, Place::Leaf, Place::Trunk, Place::Host] {
+        assert!(seen.contains(&place), "{place:?}");
+    }
+    running.sim.with(|sim| {
+        for switch in sim.nodes().iter().filter_map(|node| node.switch_info()) {
+            assert_eq!(switch.life_time_value(), 14);
+        }
+    });
+    running.resweep();
+    let sets = running.transport.sent_with(ib_mad::Method::SET);
+    assert!(sets.is_empty(), "what is right stays: {sets:?}");
+}
+
+#[test]
+fn the_data_of_switches_and_hosts_that_no_option_names_stay() {
+    let plain = ports(&Lab::new("gen-ring-5").start());
+    let running = Lab::new("gen-ring-5").config(wished).up();
+    for ((place, after), (_, before)) in ports(&running).iter().zip(&plain) {
+        let kept = |info: &PortInfo| {
+            (
+                info.link_width_enabled(),
+                info.link_speed_enabled(),
+                info.link_speed_ext_enabled(),
+                info.link_down_default_state(),
+                info.port_physical_state(),
+            )
+        };
+        assert_eq!(kept(after), kept(before), "{place:?}");
+    }
+}
