@@ -429,3 +429,240 @@ fn a_group_of_the_reserved_scope_is_created_and_one_without_a_scope_or_with_othe
     assert_eq!(create(0xff10_a01c_fe80_0000_0000_0000_1234_5678), invalid);
     assert_eq!(create(0xff22_a01c_fe80_0000_0000_0000_1234_5678), invalid);
 }
+
+/// The ports of each switch's table for a multicast LID.
+fn tables(client: &Client, mlid: Lid) -> Vec<(ib_wire::Guid, Vec<PortNum>)> {
+    client.running.sim.with(|sim| {
+        let switches = sim.nodes().iter().filter(|node| node.is_switch());
+        let tables = switches.map(|node| (node.guid(), node.mft_ports(mlid).collect::<Vec<_>>()));
+        tables.filter(|(_, ports)| !ports.is_empty()).collect()
+    })
+}
+
+#[test]
+fn a_tree_that_fits_its_members_stays_when_a_cable_comes_back() {
+    let mut client = Client::new("gen-torus-5x5");
+    let members: Vec<_> = hosts(&client).into_iter().step_by(5).take(4).collect();
+    for &(_, port) in &members {
+        client.set(&member(BROADCAST, port), join_bits()).unwrap();
+    }
+    client.running.run_for(Duration::from_millis(100));
+    let mlid = Lid(0xc000);
+    let first = tables(&client, mlid);
+    // The manager says what the switches hold.
+    let said = &client.running.sm.multicast()[&mlid];
+    let said: Vec<_> = said
+        .iter()
+        .map(|(&guid, ports)| (guid, ports.iter().collect::<Vec<_>>()))
+        .collect();
+    let mut sorted = first.clone();
+    sorted.sort();
+    assert_eq!(said, sorted);
+    assert_eq!(client.running.sm.multicast().len(), 1);
+
+    let cable = client.running.sim.with(|sim| {
+        let mut exits = first.iter().flat_map(|(guid, ports)| {
+            let node = sim.find_guid(*guid).unwrap();
+            ports.iter().map(move |&port| PortRef { node, port })
+        });
+        let exit = exits.find(|&exit| {
+            sim.peer(exit)
+                .is_some_and(|peer| sim.node(peer.node).unwrap().is_switch())
+        });
+        exit.unwrap()
+    });
+    client.running.sim.with(|sim| sim.unlink(cable).unwrap());
+    client.running.resweep();
+    let second = tables(&client, mlid);
+    assert_ne!(second, first);
+    assert!(second.iter().all(|(guid, ports)| {
+        let node = client.running.sim.with(|sim| sim.find_guid(*guid).unwrap());
+        node != cable.node || !ports.contains(&cable.port)
+    }));
+    client.running.sim.with(|sim| sim.relink(cable).unwrap());
+    client.running.run_for(Duration::from_millis(50));
+    client.running.resweep();
+    assert_eq!(
+        tables(&client, mlid),
+        second,
+        "nothing is gained by a change"
+    );
+    assert_eq!(flood(&client, members[0].0, mlid).len(), 3);
+}
+
+#[test]
+fn the_lid_of_a_group_that_has_ended_is_free_although_a_similar_group_lives() {
+    // Solicited-node groups of one partition, each with a LID of its own.
+    let solicited: u128 = 0xff12_601b_ffff_0000_0000_0001_ff00_0000;
+    let mut client = Client::new("gen-ring-5");
+    let ports = hosts(&client);
+    let mlids: Vec<_> = (1..4)
+        .map(|node| {
+            let record = member(solicited | node, ports[1].1);
+            client.set(&record, create_bits()).unwrap().mlid()
+        })
+        .collect();
+    client.running.run_for(Duration::from_millis(50));
+    assert_eq!(mlids, [Lid(0xc001), Lid(0xc002), Lid(0xc003)]);
+    assert!(mlids.iter().all(|&mlid| !tables(&client, mlid).is_empty()));
+    client
+        .delete(&member(solicited | 2, ports[1].1), join_bits())
+        .unwrap();
+    client.running.run_for(Duration::from_millis(50));
+    let held: Vec<bool> = mlids
+        .iter()
+        .map(|&mlid| !tables(&client, mlid).is_empty())
+        .collect();
+    assert_eq!(held, [true, false, true]);
+    let next = client.set(&member(solicited | 9, ports[2].1), create_bits());
+    assert_eq!(next.unwrap().mlid(), Lid(0xc002));
+}
+
+#[test]
+fn one_port_creates_at_most_a_quarter_of_the_groups_for_which_the_switches_have_room() {
+    for (room, expected) in [(32, 8), (33, 9), (0, 20)] {
+        let lab = Lab::new("gen-ring-5").options(|options| options.multicast_fdb_cap = room);
+        let mut client = Client::of(lab.up());
+        let own = hosts(&client).last().unwrap().1;
+        let mut created = 0;
+        for group in 0..20 {
+            let mgid = 0xff15_a01c_0000_0000_0000_0000_0000_0001 + group;
+            match client.set(&member(mgid, own), create_bits()) {
+                Ok(_) => created += 1,
+                Err(status) => {
+                    assert_eq!(status, MadStatus::from_sa(SaStatus::NO_RESOURCES));
+                }
+            }
+        }
+        assert_eq!(created, expected, "{room}");
+    }
+}
+
+#[test]
+fn members_behind_switches_without_a_multicast_table_are_named() {
+    use ib_sm::Event;
+    let lab = Lab::new("gen-ring-5").options(|options| options.multicast_fdb_cap = 0);
+    let mut client = Client::of(lab.up());
+    let ports = hosts(&client);
+    for (_, port) in &ports[1..3] {
+        client.set(&member(BROADCAST, *port), join_bits()).unwrap();
+    }
+    client.running.run_for(Duration::from_millis(50));
+    let named: BTreeSet<_> = client
+        .running
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::MulticastCutOff { mgid, port_guid } if *mgid == gid(BROADCAST) => {
+                Some(*port_guid)
+            }
+            _ => None,
+        })
+        .collect();
+    assert!(!named.is_empty());
+    let members: BTreeSet<_> = ports[1..3].iter().map(|(_, port)| port.guid()).collect();
+    assert!(named.is_subset(&members), "{named:?}");
+    assert!(tables(&client, Lid(0xc000)).is_empty());
+    let sent = client.running.transport.sent_with(ib_mad::Method::SET);
+    let tables = sent.iter().filter(|set| {
+        use ib_mad::Attribute as _;
+        set.attribute_id() == ib_smp::MulticastForwardingTable::ID
+    });
+    assert_eq!(tables.count(), 0);
+}
+
+/// IBA vol. 1, 15.2.5.17.2: Q_Key, P_Key, SL, FlowLabel and TClass are needed to create a group.
+#[test]
+fn each_component_that_a_new_group_needs_is_needed() {
+    let mut client = Client::new("gen-ring-5");
+    let port = hosts(&client)[1].1;
+    let mgid = 0xff15_a01c_0000_0000_0000_0000_0000_0077;
+    let few = Err(MadStatus::from_sa(SaStatus::REQ_INSUFFICIENT_COMPONENTS));
+    let all = C::MGID
+        | C::PORT_GID
+        | C::JOIN_STATE
+        | C::Q_KEY
+        | C::P_KEY
+        | C::SL
+        | C::FLOW_LABEL
+        | C::TCLASS;
+    for missing in all.iter() {
+        let mask = all.difference(missing);
+        assert_eq!(
+            client.set(&member(mgid, port), mask.into()),
+            few,
+            "{missing:?}"
+        );
+    }
+    // A group is created by a full member, of a partition that it is in.
+    let invalid = Err(MadStatus::from_sa(SaStatus::REQ_INVALID));
+    for state in [JoinState::NON_MEMBER, JoinState::empty()] {
+        let mut record = member(mgid, port);
+        record.set_join_state(state);
+        assert_eq!(client.set(&record, all.into()), invalid, "{state:?}");
+    }
+    let mut foreign = member(mgid, port);
+    foreign.set_p_key(PKey(0x8123));
+    assert_eq!(client.set(&foreign, all.into()), invalid);
+    let groups = client.table(&McMemberRecord::default(), ComponentMask(0));
+    assert_eq!(groups.len(), 1);
+    let mut sender = member(mgid, port);
+    sender.set_join_state(JoinState::SEND_ONLY_FULL_MEMBER);
+    client.set(&sender, all.into()).unwrap();
+    for (missing, status) in [C::MGID, C::PORT_GID, C::JOIN_STATE].map(|bit| (bit, &few)) {
+        let mask = (C::MGID | C::PORT_GID | C::JOIN_STATE).difference(missing);
+        let left = client.delete(&sender, mask.into());
+        assert_eq!(left.as_ref(), status.as_ref(), "{missing:?}");
+    }
+    client.delete(&sender, join_bits()).unwrap();
+}
+
+#[test]
+fn each_parameter_of_a_join_is_compared_with_those_of_the_group() {
+    let mut client = Client::new("gen-ring-5");
+    let ports = hosts(&client);
+    let mgid = 0xff15_a01c_0000_0000_0000_0000_0000_0078;
+    let mut creator = member(mgid, ports[1].1);
+    creator
+        .set_tclass(3)
+        .set_sl(Sl::try_new(2).unwrap())
+        .set_flow_label(0x12345)
+        .set_hop_limit(9);
+    let made = client
+        .set(
+            &creator,
+            ComponentMask(create_bits().0 | C::HOP_LIMIT.bits()),
+        )
+        .unwrap();
+    assert_eq!(made.hop_limit(), 9);
+    let mut same = made;
+    same.set_port_gid(ports[2].1);
+    let invalid = Err(MadStatus::from_sa(SaStatus::REQ_INVALID));
+    type Change = fn(&mut McMemberRecord);
+    let others: [(C, Change); 9] = [
+        (C::Q_KEY, |it| _ = it.set_q_key(QKey(7))),
+        (C::MLID, |it| _ = it.set_mlid(Lid(0xc123))),
+        (C::TCLASS, |it| _ = it.set_tclass(4)),
+        (C::P_KEY, |it| _ = it.set_p_key(PKey(0x8123))),
+        (C::SL, |it| _ = it.set_sl(Sl::try_new(3).unwrap())),
+        (C::FLOW_LABEL, |it| _ = it.set_flow_label(0x12346)),
+        (C::HOP_LIMIT, |it| _ = it.set_hop_limit(8)),
+        (C::SCOPE, |it| _ = it.set_scope(ib_wire::MulticastScope(2))),
+        (C::MTU_SELECTOR | C::MTU, |it| {
+            it.set_mtu_selector(Selector::EXACTLY).set_mtu(Mtu(1));
+        }),
+    ];
+    let join = C::MGID | C::PORT_GID | C::JOIN_STATE;
+    for (bit, change) in others {
+        let mut other = same;
+        change(&mut other);
+        let refused = client.set(&other, (join | bit).into());
+        assert_eq!(refused, invalid, "{bit:?}");
+        // What is not named is not compared, and what is named and equal is no obstacle.
+        let joined = client.set(&other, join.into()).unwrap();
+        assert_eq!(joined.mlid(), made.mlid(), "{bit:?}");
+        client.delete(&other, join.into()).unwrap();
+        client.set(&same, (join | bit).into()).unwrap();
+        client.delete(&same, join.into()).unwrap();
+    }
+}

@@ -111,3 +111,77 @@ fn levels_that_keep_packets_from_deadlocks_stay() {
     let routes = client.running.sm.routes().unwrap();
     assert_eq!(path.sl(), routes.sl(path.slid(), path.dlid()));
 }
+
+/// A level for ports of a partition, whose paths are in another one.
+const PARTITIONED: &str = "
+    port-groups
+        port-group
+            name: Lab
+            partition: lab
+        end-port-group
+    end-port-groups
+    qos-levels
+        qos-level
+            name: L
+            sl: 4
+            rate-limit: 2
+            pkey: 0x20
+        end-qos-level
+    end-qos-levels
+    qos-match-rules
+        qos-match-rule
+            source: Lab
+            qos-level-name: L
+        end-qos-match-rule
+    end-qos-match-rules";
+
+#[test]
+fn a_group_of_a_partition_has_its_members_and_a_level_chooses_among_their_partitions() {
+    use PathComponents as C;
+    let own = Client::new("gen-ring-5");
+    let own = own
+        .running
+        .sim
+        .with(|sim| sim.port(own.port).unwrap().guid());
+    for (members, fits) in [("ALL=full".to_owned(), true), ("SELF=full".into(), false)] {
+        let rules = format!(
+            "Default=0x7fff : ALL=full;\nlab=0x10 : {members};\n\
+             work=0x20 : ALL=full;\nother=0x30 : {own}=full;"
+        );
+        let lab = Lab::new("gen-ring-5").config(|config| {
+            config.partitions = ib_sm::Partitions::parse(&rules).unwrap();
+            config.routing_engines = vec![engine::MINHOP.clone()];
+            config.allow_deadlock = true;
+            config.qos.enabled = true;
+            config.qos_policy = QosPolicy::parse(PARTITIONED).unwrap();
+        });
+        let mut client = Client::of(lab.up());
+        let any = path(&mut client, false, C::empty(), |_| {});
+        let expected = match fits {
+            true => (sl(4), PKey(0x8020), ib_wire::Rate::GBPS_2_5),
+            false => (Sl::ZERO, PKey::DEFAULT_FULL, any.rate()),
+        };
+        assert_eq!((any.sl(), any.p_key(), any.rate()), expected);
+        assert_eq!(any.rate() == ib_wire::Rate::GBPS_2_5, fits);
+        // A request that names a partition of the level gets it; of another one there is no path.
+        let named = path(&mut client, false, C::P_KEY, |path| {
+            path.set_p_key(PKey(0x8020));
+        });
+        assert_eq!((named.sl(), named.p_key()), (expected.0, PKey(0x8020)));
+        let own = client.lid();
+        let lids = client.running.sm.lids();
+        let mut ends = lids.destinations().iter();
+        let other = ends.find(|end| !end.is_switch() && !end.range.contains(own));
+        let mut template = PathRecord::default();
+        template
+            .set_slid(own)
+            .set_dlid(other.unwrap().range.base())
+            .set_p_key(PKey(0x8010));
+        let found = client.table(&template, (C::SLID | C::DLID | C::P_KEY).into());
+        assert_eq!(
+            found,
+            [],
+            "the level excludes it, or the other end is not in it"
+        );
+    }
+}
