@@ -114,6 +114,23 @@ impl Pair {
     }
 }
 
+/// The header that acknowledges the segments up to `segment` and opens the window up to `window_last`.
+fn ack_header(segment: u32, window_last: u32) -> RmppAck {
+    let mut ack = RmppAck::default();
+    ack.set_rmpp_version(1)
+        .set_rmpp_type(RmppType::ACK)
+        .set_active(true)
+        .set_segment_number(segment)
+        .set_new_window_last(window_last);
+    ack
+}
+
+/// The bare datagram of an acknowledgement in answer to `head`.
+fn acknowledging(head: &Mad, ack: &RmppAck) -> Mad {
+    segment::bare(head, &RmppHeader::from_bytes(*ack.as_bytes()))
+}
+
+/// The type of a datagram and its two fields that the type gives a meaning: of DATA, the segment number and the payload length.
 fn segment_of(mad: &Mad) -> (RmppType, u32, u32) {
     let header = mad.rmpp().unwrap();
     (header.rmpp_type(), header.data1(), header.data2())
@@ -595,16 +612,9 @@ fn sender_after(segment: u32, window_last: u32, status: u8) -> (RmppSender, Opti
     let mut sender =
         RmppSender::new(config(), &template(Method::GET_TABLE_RESP), data(500)).unwrap();
     let _ = sender.poll_transmit(at(0));
-    let mut header = RmppHeader::default();
-    header
-        .set_rmpp_version(1)
-        .set_rmpp_type(RmppType::ACK)
-        .set_active(true)
-        .set_rmpp_status(RmppStatus(status))
-        .set_data1(segment)
-        .set_data2(window_last);
-    let ack = segment::bare(&template(Method::GET_TABLE), &header);
-    sender.handle_mad(at(0), &ack);
+    let mut ack = ack_header(segment, window_last);
+    ack.set_rmpp_status(RmppStatus(status));
+    sender.handle_mad(at(0), &acknowledging(&template(Method::GET_TABLE), &ack));
     let status = match sender.outcome() {
         Some(Err(RmppError::Ended { status })) => {
             let abort = sender.poll_transmit(at(0)).unwrap();

@@ -34,6 +34,19 @@ fn window() -> TransactionWindow<u32> {
     TransactionWindow::new(config())
 }
 
+/// A window of two requests that grows to four, by one for each 30 ms without an answer.
+fn overflowing() -> TransactionWindow<u32> {
+    TransactionWindow::new(WindowConfig {
+        timeout: 1000 * MS,
+        in_flight: InFlight::Fixed(2),
+        overflow: Some(Overflow {
+            after: 30 * MS,
+            max: 4,
+        }),
+        ..config()
+    })
+}
+
 fn get(lid: u16) -> Mad {
     let mut mad = Mad::new(MadAddress::smi(Lid(lid)));
     mad.header_mut()
@@ -517,15 +530,7 @@ fn the_adaptive_limit_grows_with_answers_and_halves_with_losses_of_the_living() 
 
 #[test]
 fn silent_devices_do_not_stop_the_others_for_longer_than_the_overflow_waits() {
-    let mut window = TransactionWindow::new(WindowConfig {
-        timeout: 1000 * MS,
-        in_flight: InFlight::Fixed(2),
-        overflow: Some(Overflow {
-            after: 30 * MS,
-            max: 4,
-        }),
-        ..config()
-    });
+    let mut window = overflowing();
     for lid in 1..=6 {
         window.request(&get(lid), lid.into()).unwrap();
     }

@@ -10,17 +10,8 @@ fn table(id: u64, len: usize) -> RmppSender {
 }
 
 fn acknowledge(sender: &mut RmppSender, ms: u64, segment: u32, window_last: u32) {
-    let mut ack = RmppAck::default();
-    ack.set_rmpp_version(1)
-        .set_rmpp_type(RmppType::ACK)
-        .set_active(true)
-        .set_segment_number(segment)
-        .set_new_window_last(window_last);
-    let header = RmppHeader::from_bytes(*ack.as_bytes());
-    sender.handle_mad(
-        at(ms),
-        &segment::bare(&template(Method::GET_TABLE), &header),
-    );
+    let ack = ack_header(segment, window_last);
+    sender.handle_mad(at(ms), &acknowledging(&template(Method::GET_TABLE), &ack));
 }
 
 /// Numbers of the segments that may go out.

@@ -22,13 +22,7 @@ fn sent(rmpp: &mut Rmpp, now: Instant) -> Vec<(u16, u32)> {
 }
 
 fn ack(lid: u16, id: u64, segment: u32, window_last: u32) -> Mad {
-    let mut ack = RmppAck::default();
-    ack.set_rmpp_version(1)
-        .set_rmpp_type(RmppType::ACK)
-        .set_active(true)
-        .set_segment_number(segment)
-        .set_new_window_last(window_last);
-    let mut mad = segment::bare(&table_to(lid, id), &RmppHeader::from_bytes(*ack.as_bytes()));
+    let mut mad = acknowledging(&table_to(lid, id), &ack_header(segment, window_last));
     mad.header_mut().set_method(Method::GET_TABLE);
     mad
 }

@@ -4,13 +4,9 @@ use super::*;
 
 /// An acknowledgement by the requester, for the answer.
 fn turn(method: Method, change: impl FnOnce(&mut RmppAck)) -> Mad {
-    let mut ack = RmppAck::default();
-    ack.set_rmpp_version(1)
-        .set_rmpp_type(RmppType::ACK)
-        .set_active(true)
-        .set_new_window_last(3);
+    let mut ack = ack_header(0, 3);
     change(&mut ack);
-    segment::bare(&template(method), &RmppHeader::from_bytes(*ack.as_bytes()))
+    acknowledging(&template(method), &ack)
 }
 
 /// A port that has received the first `segments` of the three segments of a request.

@@ -92,15 +92,7 @@ fn an_answer_that_arrives_as_its_request_times_out_is_waited_for() {
 
 #[test]
 fn a_full_window_in_which_nothing_waits_has_no_timer_beyond_its_requests() {
-    let mut window = TransactionWindow::new(WindowConfig {
-        timeout: 1000 * MS,
-        in_flight: InFlight::Fixed(2),
-        overflow: Some(Overflow {
-            after: 30 * MS,
-            max: 4,
-        }),
-        ..config()
-    });
+    let mut window = overflowing();
     for lid in 1..=2 {
         window.request(&get(lid), lid.into()).unwrap();
     }
