@@ -51,13 +51,15 @@ pub enum CallError {
         status: MadStatus,
     },
     /// The responder sends the asker to a port that only a path query can find the LID of.
-    #[error("redirected to {gid} without its LID")]
+    #[error("the responder redirects to {gid} and does not give its LID")]
     Redirected {
         /// Whom to ask.
         gid: Gid,
     },
     /// It is no answer to this call.
-    #[error("class {class}, method {method}, attribute {attribute} does not answer the call")]
+    #[error(
+        "the response has class {class}, method {method} and attribute {attribute}, which does not answer the call"
+    )]
     NotTheAnswer {
         /// Class of the datagram.
         class: MgmtClass,

@@ -24,7 +24,7 @@ pub enum QueryError {
         status: MadStatus,
     },
     /// The datagram is about another record than the one it is read as.
-    #[error("attribute {found} where {expected} was expected")]
+    #[error("the datagram has attribute {found}, expected {expected}")]
     OtherAttribute {
         /// The attribute found.
         found: ib_mad::AttributeId,

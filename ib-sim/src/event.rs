@@ -118,19 +118,19 @@ pub struct SimStats {
 #[non_exhaustive]
 pub enum SimError {
     /// No such node, or no such port on it.
-    #[error("there is no port {} on node {:?}", port.port, port.node)]
+    #[error("node {} has no port {}", port.node.0, port.port)]
     NoSuchPort {
         /// The port that was named.
         port: PortRef,
     },
     /// A CA has no port 0, and an external port of a switch has no host.
-    #[error("port {} of node {:?} has no host: on a switch it is port 0, else any other", port.port, port.node)]
+    #[error("no host is at port {} of node {}: on a switch it is port 0, on other nodes any other", port.port, port.node.0)]
     NoHost {
         /// The port that was named.
         port: PortRef,
     },
     /// A port has a cable already.
-    #[error("port {} of node {:?} has a cable already", port.port, port.node)]
+    #[error("port {} of node {} has a cable already", port.port, port.node.0)]
     Occupied {
         /// Port that has a cable already.
         port: PortRef,

@@ -91,7 +91,7 @@ pub enum Discard {
         port: PortNum,
     },
     /// The packet is shorter than a datagram of 256 bytes.
-    #[error("{found} bytes, a datagram has 256")]
+    #[error("the payload has {found} bytes, a datagram has 256")]
     Short {
         /// Bytes of payload.
         found: usize,

@@ -173,7 +173,7 @@ fn a_configuration_that_does_not_fit_is_refused_with_its_line() {
             "23 third",
             "23 fourth",
             "23 fourth",
-            "transit to \"fourth\"",
+            "transit is configured to \"fourth\"",
         ),
         (
             "syntax",

@@ -137,7 +137,7 @@ pub enum CmError {
     #[error("no connection or request has this number")]
     Unknown,
     /// The connection is in another state.
-    #[error("not possible in state {state:?}")]
+    #[error("the connection is in state {state:?}, which does not permit this")]
     WrongState {
         /// State that the connection is in.
         state: ConnectionState,

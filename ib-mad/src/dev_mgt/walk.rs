@@ -60,10 +60,10 @@ pub struct WalkReport {
 #[non_exhaustive]
 pub enum WalkError {
     /// The unit itself does not answer as it should.
-    #[error("the I/O unit: {0}")]
+    #[error("the I/O unit cannot be read: {0}")]
     Unit(#[from] CallError),
     /// The unit never stays the same for one whole walk.
-    #[error("the I/O unit keeps changing")]
+    #[error("the I/O unit changed at each attempt to read it")]
     KeepsChanging,
 }
 

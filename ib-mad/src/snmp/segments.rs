@@ -63,7 +63,7 @@ pub struct SnmpMessage {
 #[non_exhaustive]
 pub enum SnmpError {
     /// It is of another class, method or attribute.
-    #[error("no Send(PduInfo) of class SNMP")]
+    #[error("the datagram is not a Send(PduInfo) of class SNMP")]
     NotASegment,
     /// The segment says that it is longer than a segment can be.
     #[error("segment of {length} bytes, expected at most 192")]

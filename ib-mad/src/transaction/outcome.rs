@@ -53,13 +53,13 @@ pub enum FailureReason {
     #[error("no answer")]
     TimedOut,
     /// The transport could not send the last attempt.
-    #[error("it could not be sent")]
+    #[error("the request could not be sent")]
     NotSent,
     /// The responder was still busy after the last attempt.
     #[error("the responder stays busy")]
     Busy,
     /// More redirections in a row than are followed.
-    #[error("redirected too often")]
+    #[error("the request was redirected too often")]
     RedirectLoop,
 }
 

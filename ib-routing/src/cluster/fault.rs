@@ -99,7 +99,7 @@ pub enum ClusterFaultKind {
     },
     /// A transit port that is no boundary.
     #[error(
-        "transit by port {port} of switch {switch}, which is no boundary, expected one of its boundary ports"
+        "transit is configured at port {port} of switch {switch}, which is no boundary; expected one of its boundary ports"
     )]
     TransitNotBoundary {
         /// The switch.
@@ -109,7 +109,7 @@ pub enum ClusterFaultKind {
     },
     /// A port that joins multicast trees and is no boundary.
     #[error(
-        "multicast by port {port} of switch {switch}, which is no boundary, expected one of its boundary ports"
+        "multicast is configured at port {port} of switch {switch}, which is no boundary; expected one of its boundary ports"
     )]
     MulticastNotBoundary {
         /// The switch.
@@ -118,7 +118,7 @@ pub enum ClusterFaultKind {
         port: PortNum,
     },
     /// Transit to a cluster that does not exist, or to the cluster itself.
-    #[error("transit to {name:?}, expected the names of other clusters")]
+    #[error("transit is configured to {name:?}, expected the names of other clusters")]
     UnknownCluster {
         /// The name in the configuration.
         name: String,
@@ -153,7 +153,7 @@ pub enum ClusterFaultKind {
     },
     /// A joint of multicast trees that only one side names.
     #[error(
-        "multicast by port {port} of switch {switch}, but not at the other end, expected both or none"
+        "multicast is configured at port {port} of switch {switch} and not at the other end, expected both or none"
     )]
     MulticastOneSided {
         /// The switch.
@@ -163,7 +163,7 @@ pub enum ClusterFaultKind {
     },
     /// The joints of multicast trees form a loop.
     #[error(
-        "multicast by port {port} of switch {switch} closes a loop of clusters, expected a tree"
+        "multicast at port {port} of switch {switch} closes a loop of clusters, expected a tree"
     )]
     MulticastCycle {
         /// The switch.

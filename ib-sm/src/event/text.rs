@@ -226,10 +226,11 @@ impl fmt::Display for Event {
             Self::TakeOver { attribute_id, sets } => {
                 write!(
                     f,
-                    "takes over: about to set {sets} blocks of {attribute_id}"
+                    "takes the subnet over: about to set {sets} blocks of {}",
+                    Name(*attribute_id)
                 )
             }
-            Self::RepairFailed(reason) => write!(f, "all routes computed anew: {reason}"),
+            Self::RepairFailed(reason) => write!(f, "all routes are computed anew: {reason}"),
             Self::RoutesVerified {
                 engine,
                 installed,
@@ -385,7 +386,7 @@ impl fmt::Display for SweepCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Start => "the manager started",
-            Self::Command => "asked for",
+            Self::Command => "a command asked for it",
             Self::Timer => "sweep_interval has passed",
             Self::Change => "a light sweep found a change",
             Self::Trap => "a trap reported a change",

@@ -17,7 +17,7 @@ pub enum InvariantError {
     #[error("a sweep reads or writes, and no request is open")]
     StepWithoutRequest,
     /// More requests are on the wire than the window allows.
-    #[error("{in_flight} requests are in flight, {limit} may be")]
+    #[error("{in_flight} requests are in flight, at most {limit} may be")]
     WindowExceeded {
         /// Number of requests on the wire.
         in_flight: u32,
@@ -37,7 +37,7 @@ pub enum InvariantError {
     #[error("entries that lead round a failure are kept beyond their stage")]
     DetoursLeft,
     /// The routes in force were computed for another fabric.
-    #[error("the routes in force have {routes} switches, their fabric {fabric}")]
+    #[error("the routes in force have {routes} switches, and their fabric has {fabric}")]
     RoutesOfAnotherFabric {
         /// Number of switches in the routes.
         routes: usize,
@@ -45,7 +45,7 @@ pub enum InvariantError {
         fabric: usize,
     },
     /// More answers are queued than the limit allows.
-    #[error("{0} answers wait")]
+    #[error("{0} answers are queued, more than the limit allows")]
     TooManyAnswers(usize),
 }
 
