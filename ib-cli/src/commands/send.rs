@@ -24,7 +24,7 @@ pub struct SendArgs {
     /// The node: a directed route, or a node that is addressed by its LID
     #[arg(value_name = "NODE")]
     target: String,
-    /// Management class; 0x81 goes by directed route, all others to the LID
+    /// Management class, decimal or 0x; 0x81 goes by directed route, all others to the LID
     #[arg(long, value_name = "N", value_parser = byte)]
     class: u8,
     /// Version of the class [default: that of the specification]
@@ -33,10 +33,10 @@ pub struct SendArgs {
     /// Method: 1 Get, 2 Set, 3 Send, 5 Trap
     #[arg(long, value_name = "N", default_value = "1", value_parser = byte)]
     method: u8,
-    /// Attribute
+    /// Attribute ID, decimal or 0x
     #[arg(long, value_name = "N", value_parser = short)]
     attribute: u16,
-    /// Attribute modifier
+    /// Attribute modifier, decimal or 0x
     #[arg(long, value_name = "N", default_value = "0", value_parser = word)]
     modifier: u32,
     /// Data of the class, in hexadecimal digits [default: zeros]

@@ -101,9 +101,9 @@ pub struct SmCommand {
 
 const EXAMPLES: &str = "\
 Examples:
-  ib sm --device mlx5_0 --port 1             on an adapter, for good
+  ib sm --device mlx5_0 --port 1             on an adapter, until it is stopped
   ib sm --once --json                        one sweep on the first usable port, and a report
-  ib sm --control /run/ib-sm/control         to be asked: ib ctl status
+  ib sm --control /run/ib-sm/control         ib ctl status shows what it does
   ib sm --metrics 9090 --status-page         a live map at http://127.0.0.1:9090/
   ib sm --dry-run                            what would be changed
   ib sm --cluster compute.conf               one logical cluster, beside the managers of the others
