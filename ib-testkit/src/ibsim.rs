@@ -12,6 +12,17 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// Lines of a shell script: starts OpenSM, waits until the client's port is active, and leaves it running as `$SM`.
+pub const WITH_OPENSM: &str = r#"
+    opensm -f osm.log >osm.out 2>&1 & SM=$!
+    trap 'kill $SM; wait $SM' EXIT
+    for try in $(seq 300); do
+        smpquery -D portinfo 0 2>/dev/null | grep -q 'LinkState:.*Active' && break
+        sleep 0.1
+    done
+    sleep 0.5
+"#;
+
 /// A running ibsim with a socket name and a directory of its own; killed when dropped.
 #[derive(Debug)]
 pub struct Ibsim {

@@ -1,6 +1,7 @@
 //! osmtest, OpenSM's own test of a subnet administrator, against OpenSM and against `ib sm`.
 
-use crate::simulated::{WITH_OPENSM, simulated};
+use crate::simulated::simulated;
+use ib_testkit::ibsim::WITH_OPENSM;
 
 /// `ib sm` in the background until the subnet is up.
 const WITH_IB_SM: &str = concat!(

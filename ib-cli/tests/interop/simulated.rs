@@ -7,6 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ib_testkit::ibsim::WITH_OPENSM;
+
 /// A directory of one test, which is removed at the end of the test.
 struct Directory(PathBuf);
 
@@ -54,17 +56,6 @@ pub(crate) fn simulated(options: &[&str], script: &str) -> (Option<i32>, String,
         text(&output.stderr),
     )
 }
-
-/// OpenSM in the background until the subnet is up.
-pub(crate) const WITH_OPENSM: &str = r#"
-    opensm -f osm.log >osm.out 2>&1 & SM=$!
-    trap 'kill $SM; wait $SM' EXIT
-    for try in $(seq 300); do
-        smpquery -D portinfo 0 2>/dev/null | grep -q 'LinkState:.*Active' && break
-        sleep 0.1
-    done
-    sleep 0.5
-"#;
 
 #[test]
 fn a_program_runs_on_its_own_fabric_and_its_status_is_ours() {

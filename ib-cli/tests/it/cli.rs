@@ -1,24 +1,7 @@
 //! The interface for scripts: exit status, one line on stderr, JSON on stdout.
 
-use crate::common::ib;
+use crate::common::{PAIR, ib};
 use ib_testkit::data::{clusters_file, fabric_files, vectors_text};
-
-/// Two switches and two hosts, every cable from both sides.
-const GOOD: &str = r#"
-Switch	3 "S-0000000000000001"		# "one" base port 0 lid 0 lmc 0
-[1]	"S-0000000000000002"[1]		# "two" lid 0 4xQDR
-[2]	"H-0000000000000010"[1]		# "a" lid 0 4xQDR
-
-Switch	3 "S-0000000000000002"		# "two" base port 0 lid 0 lmc 0
-[1]	"S-0000000000000001"[1]		# "one" lid 0 4xQDR
-[2]	"H-0000000000000020"[1]		# "b" lid 0 4xQDR
-
-Ca	1 "H-0000000000000010"		# "a"
-[1]	"S-0000000000000001"[2]		# "one" lid 0 4xQDR
-
-Ca	1 "H-0000000000000020"		# "b"
-[1]	"S-0000000000000002"[2]		# "two" lid 0 4xQDR
-"#;
 
 /// Asserts status 2 and one line on stderr that begins with `start` and contains `part`.
 fn refused(arguments: &[&str], stdin: &str, start: &str, part: &str) {
@@ -42,11 +25,11 @@ fn bad_fabric(text: &str, line: usize, part: &str) {
 
 #[test]
 fn a_bad_fabric_is_refused_with_its_line() {
-    assert_eq!(ib(&["up", "--fabric", "-"], GOOD).status.code(), Some(0));
+    assert_eq!(ib(&["up", "--fabric", "-"], PAIR).status.code(), Some(0));
     bad_fabric("", 1, "empty");
     bad_fabric("this is\nno fabric at all\n", 1, "no node");
     bad_fabric(
-        &GOOD.replace(
+        &PAIR.replace(
             "[2]\t\"H-0000000000000010\"",
             "???\n[2]\t\"H-0000000000000010\"",
         ),
@@ -54,7 +37,7 @@ fn a_bad_fabric_is_refused_with_its_line() {
         "???",
     );
     bad_fabric(
-        &GOOD.replace(
+        &PAIR.replace(
             "Ca\t1 \"H-0000000000000010\"",
             "Toaster\t1 \"H-0000000000000010\"",
         ),
@@ -62,17 +45,17 @@ fn a_bad_fabric_is_refused_with_its_line() {
         "Toaster",
     );
     bad_fabric(
-        &GOOD.replace("[2]\t\"H-0000000000000020\"", "[1]\t\"H-0000000000000020\""),
+        &PAIR.replace("[2]\t\"H-0000000000000020\"", "[1]\t\"H-0000000000000020\""),
         8,
         "twice",
     );
     bad_fabric(
-        &GOOD.replace("[2]\t\"H-0000000000000020\"", "[4]\t\"H-0000000000000020\""),
+        &PAIR.replace("[2]\t\"H-0000000000000020\"", "[4]\t\"H-0000000000000020\""),
         8,
         "expected 1..=3",
     );
     bad_fabric(
-        &GOOD.replace(
+        &PAIR.replace(
             "[1]\t\"S-0000000000000002\"[2]",
             "[1]\t\"S-0000000000000002\"[1]",
         ),
@@ -83,7 +66,7 @@ fn a_bad_fabric_is_refused_with_its_line() {
 
 #[test]
 fn a_link_that_one_side_lists_is_accepted() {
-    let text = GOOD.replace(
+    let text = PAIR.replace(
         "[2]\t\"H-0000000000000020\"[1]\t\t# \"b\" lid 0 4xQDR\n",
         "",
     );
@@ -95,7 +78,7 @@ fn a_link_that_one_side_lists_is_accepted() {
 
 #[test]
 fn a_line_outside_the_blocks_is_a_warning_with_its_number() {
-    let text = format!("user@host$ ibnetdiscover\n\n{GOOD}");
+    let text = format!("user@host$ ibnetdiscover\n\n{PAIR}");
     let output = ib(&["up", "--fabric", "-"], &text);
     assert_eq!(output.status.code(), Some(0));
     let stderr = String::from_utf8(output.stderr).unwrap();
@@ -840,13 +823,13 @@ fn files_that_a_configuration_names_are_read_or_named() {
              torus_config /etc/opensm/torus-2QoS.conf\n"
         ),
     );
-    let output = ib(&["up", "--fabric", "-", "--config", &config], GOOD);
+    let output = ib(&["up", "--fabric", "-", "--config", &config], PAIR);
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{stderr}");
     let bad = write("bad.conf", "root_guid_file /not/there\n");
     refused(
         &["up", "--fabric", "-", "--config", &bad],
-        GOOD,
+        PAIR,
         "error: /not/there: ",
         "read",
     );

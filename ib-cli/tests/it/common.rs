@@ -5,6 +5,23 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
+/// Two switches and two hosts, every cable from both sides.
+pub(crate) const PAIR: &str = r#"
+Switch	3 "S-0000000000000001"		# "one" base port 0 lid 0 lmc 0
+[1]	"S-0000000000000002"[1]		# "two" lid 0 4xQDR
+[2]	"H-0000000000000010"[1]		# "a" lid 0 4xQDR
+
+Switch	3 "S-0000000000000002"		# "two" base port 0 lid 0 lmc 0
+[1]	"S-0000000000000001"[1]		# "one" lid 0 4xQDR
+[2]	"H-0000000000000020"[1]		# "b" lid 0 4xQDR
+
+Ca	1 "H-0000000000000010"		# "a"
+[1]	"S-0000000000000001"[2]		# "one" lid 0 4xQDR
+
+Ca	1 "H-0000000000000020"		# "b"
+[1]	"S-0000000000000002"[2]		# "two" lid 0 4xQDR
+"#;
+
 /// Runs `ib` with this on its standard input.
 pub(crate) fn ib(arguments: &[&str], stdin: impl AsRef<[u8]>) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_ib"))

@@ -2,25 +2,8 @@
 
 use std::{fs, path::PathBuf};
 
-use crate::common::ib;
+use crate::common::{PAIR, ib};
 use serde_json::Value;
-
-/// Two switches and two hosts.
-const PAIR: &str = r#"
-Switch	3 "S-0000000000000001"		# "one" base port 0 lid 0 lmc 0
-[1]	"S-0000000000000002"[1]		# "two" lid 0 4xQDR
-[2]	"H-0000000000000010"[1]		# "a" lid 0 4xQDR
-
-Switch	3 "S-0000000000000002"		# "two" base port 0 lid 0 lmc 0
-[1]	"S-0000000000000001"[1]		# "one" lid 0 4xQDR
-[2]	"H-0000000000000020"[1]		# "b" lid 0 4xQDR
-
-Ca	1 "H-0000000000000010"		# "a"
-[1]	"S-0000000000000001"[2]		# lid 0 lmc 0 "one" lid 0 4xQDR
-
-Ca	1 "H-0000000000000020"		# "b"
-[1]	"S-0000000000000002"[2]		# lid 0 lmc 0 "two" lid 0 4xQDR
-"#;
 
 fn scratch(name: &str, text: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("ib-reports-{}-{name}", std::process::id()));

@@ -3,7 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use ib_testkit::data::{fabric_file, fabric_files};
+use ib_testkit::{
+    data::{fabric_file, fabric_files},
+    ibsim::WITH_OPENSM,
+};
 
 use crate::running::{Running, difference, same_on_both};
 
@@ -77,17 +80,6 @@ fn opensm_brings_every_fabric_up_without_an_error() {
         );
     }
 }
-
-/// Starts OpenSM, waits until the client's port is active, and leaves it running as `$SM`.
-const WITH_OPENSM: &str = r#"
-    opensm -f osm.log >osm.out 2>&1 & SM=$!
-    trap 'kill $SM; wait $SM' EXIT
-    for try in $(seq 300); do
-        smpquery -D portinfo 0 2>/dev/null | grep -q 'LinkState:.*Active' && break
-        sleep 0.1
-    done
-    sleep 0.5
-"#;
 
 /// Lines that differ by what ibsim does, not by what the tool found:
 /// what OpenSM writes and ibsim does not store, what counts packets, numbers of processes, NodeInfo's port of arrival in
