@@ -30,7 +30,7 @@ pub struct Port {
     pub width: Option<LinkWidth>,
     /// Active speed, if known.
     pub speed: Option<LinkSpeed>,
-    /// True if the link may carry routes. A cable can be known and its link not be up.
+    /// True if the link must not carry routes: a cable can be known and its link not be up.
     pub disabled: bool,
     /// `s=`, `w=`, `v=`, `e=` of `ibnetdiscover -f`: enabled speed, width, VLs and extended speed.
     pub enabled: Enabled,

@@ -1,5 +1,6 @@
 //! Routing on fabrics of every kind, one module for each subject.
 
+mod brute_force;
 mod engines;
 mod heal;
 mod judge;
