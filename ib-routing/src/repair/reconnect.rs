@@ -64,6 +64,7 @@ impl Repairer<'_> {
         };
         reader.follow(self, Some(destination), lid);
         let growth = self.kept(destination, root, lid, reader);
+        self.unload(&growth, reader);
         let is_new = growth
             .length
             .iter()
@@ -85,11 +86,11 @@ impl Repairer<'_> {
             let (vl_map, vls) = (self.routes.vl_map().clone(), self.routes.vls());
             self.routes
                 .set_lanes(SlTable::ByDestination(sls.clone()), vl_map, vls);
-            let before = self.routes.clone();
+            let before = (self.routes.clone(), self.load.clone());
             let growth = self.kept(destination, root, lid, reader);
             match self.grow(growth, lanes) {
                 Ok(()) => return Ok(()),
-                Err(reason) => (self.routes, last) = (before, Some(reason)),
+                Err(reason) => ((self.routes, self.load), last) = (before, Some(reason)),
             }
         }
         last.map_or(Ok(()), Err)
@@ -129,6 +130,20 @@ impl Repairer<'_> {
         let joined = |&switch: &SwitchIdx| self.parts[switch] == self.parts[root];
         growth.cut_off = outside.map(|(switch, _)| switch).filter(joined).collect();
         growth
+    }
+
+    /// Takes away the load of paths that are only too long, which the switches give up.
+    fn unload(&mut self, growth: &Growth<'_>, reader: &Reader) {
+        if growth.destination.is_switch() {
+            return;
+        }
+        let arrives = |switch: &&SwitchIdx| reader.hops(**switch) < LOOP;
+        for &switch in growth.cut_off.iter().filter(arrives) {
+            let path: Vec<ChannelIdx> = self.path_from(reader.next(switch), growth.lid).collect();
+            for channel in path {
+                self.load[channel] -= self.senders[switch];
+            }
+        }
     }
 
     /// Gives the switches `cut_off` a path: all those whose path to `lid` is gone, in their order. The others

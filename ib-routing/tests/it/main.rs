@@ -8,6 +8,7 @@ mod loads;
 mod opensm;
 mod path_counts;
 mod properties;
+mod rebalance;
 mod repair;
 mod suite;
 mod update;
