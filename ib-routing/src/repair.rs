@@ -239,10 +239,9 @@ fn attempt(
         }
     };
     let run = |repairer: Repairer<'_>, lanes| match &remaining {
-        Remaining::Counted(kept) if rebalance == 0 => {
-            Ok((repairer.run_known(lanes, kept.cut_off())?, 0))
-        }
-        _ => repairer.run(lanes, &remaining.incomplete(), rebalance),
+        // Only `try_repair` has counts, and it moves nothing for the balance.
+        Remaining::Counted(kept) => Ok((repairer.run_known(lanes, kept.cut_off())?, 0)),
+        Remaining::Surveyed(kept) => repairer.run(lanes, &kept.incomplete, rebalance),
     };
     let kept_between_cas = || remaining.between_cas(fabric).into_owned();
     let rules = Rule::of(old, &remapped, fabric, lids, options, kept_between_cas).rules;
@@ -321,14 +320,6 @@ impl Remaining {
         match self {
             Self::Counted(kept) => kept.load(),
             Self::Surveyed(kept) => &kept.load,
-        }
-    }
-
-    /// The LIDs that some switch has lost, in order.
-    fn incomplete(&self) -> Cow<'_, [Lid]> {
-        match self {
-            Self::Counted(kept) => Cow::Owned(kept.incomplete()),
-            Self::Surveyed(kept) => Cow::Borrowed(&kept.incomplete),
         }
     }
 

@@ -2,8 +2,6 @@
 
 use alloc::vec::Vec;
 
-use ib_wire::Lid;
-
 use super::{
     Edge, PathCounts, Update,
     changes::{affected, same_places},
@@ -90,11 +88,6 @@ impl Kept {
     /// The paths that do not arrive any more, in the order of LIDs.
     pub(crate) fn cut_off(&self) -> &[CutOff] {
         &self.cut_off
-    }
-
-    /// The LIDs that some switch has lost, in order.
-    pub(crate) fn incomplete(&self) -> Vec<Lid> {
-        self.cut_off.iter().map(|cut| cut.lid).collect()
     }
 
     /// The dependencies of traffic between CAs on the paths that still arrive.
