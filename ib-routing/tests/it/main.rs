@@ -10,6 +10,7 @@ mod path_counts;
 mod properties;
 mod rebalance;
 mod repair;
+mod repaired_lanes;
 mod suite;
 mod update;
 mod whatif;

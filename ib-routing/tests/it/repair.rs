@@ -4,19 +4,20 @@
 use std::collections::BTreeMap;
 
 use ib_routing::{
-    Fabric, FabricBuilder, LidMap, LidOptions, NewNode, NodeIdx, PortRef, SharedEngine, SwitchIdx,
+    Fabric, FabricBuilder, LidMap, LidOptions, NewNode, NodeIdx, PortRef, SharedEngine, SlTable,
+    SwitchIdx,
     algo::bfs,
     engine,
-    repair::{Repair, RepairError, repair},
+    repair::{Repair, RepairError, has_grown, repair},
     update::difference,
     verify,
-    verify::certificate,
+    verify::{certificate, verify_on},
 };
 use ib_testkit::{
-    fabrics::{fabric as fixture, without},
+    fabrics::{fabric as fixture, generated, without},
     routed::{Routed, one_thread},
 };
-use ib_wire::{PortNum, random::SplitMix64};
+use ib_wire::{Guid, Lid, PortNum, random::SplitMix64};
 
 const FABRICS: [&str; 8] = [
     "gen-karyn-4-3",
@@ -113,6 +114,22 @@ fn is_sound(name: &str, old: &Routed, fabric: &Fabric, lids: &LidMap, repair: &R
         assert!(report.deadlock_free, "{name}: {:?}", report.cycle);
     }
     assert!(report.vls <= before.vls.max(8), "{name}");
+    let parts = fabric.parts();
+    for end in lids.destinations().iter() {
+        let Some(root) = end.switch else { continue };
+        for switch in fabric
+            .switches()
+            .indices()
+            .filter(|&at| parts[at] != parts[root])
+        {
+            let port = repair.routes.port(switch, end.range.base());
+            assert_eq!(port, PortNum::UNREACHABLE, "{name}");
+        }
+    }
+    if let SlTable::BySwitch(sls) | SlTable::ByDestination(sls) = repair.routes.sls() {
+        let highest = sls.iter().max().unwrap();
+        assert!(highest.bits() < repair.routes.vls(), "{name}");
+    }
     if let Some(order) = &report.order {
         let checked = certificate::check(fabric, lids, &repair.routes, order);
         assert_eq!(checked, Ok(()), "{name}");
@@ -363,8 +380,146 @@ fn an_engine_without_a_rule_left_says_why_it_computes_all_anew() {
         if let Some(reason) = repaired.recomputed {
             assert_eq!(repaired.routes, full);
             assert!(matches!(reason, RepairError::NoPath { .. }), "{reason}");
+            assert_eq!(reason.kind(), "no_path");
             reasons.push(reason);
         }
     }
     assert!(!reasons.is_empty());
+}
+
+#[test]
+fn reasons_are_named_like_their_variants() {
+    let (from, lid) = (Guid(1), Lid(2));
+    for (reason, kind) in [
+        (RepairError::NoPath { from, to: lid }, "no_path"),
+        (RepairError::Deadlock { from, to: lid }, "deadlock"),
+        (RepairError::WasUnsafe, "was_unsafe"),
+        (RepairError::VerifyFailed, "verify_failed"),
+        (RepairError::NewTables { switch: from }, "new_tables"),
+    ] {
+        assert_eq!(reason.kind(), kind);
+    }
+}
+
+#[test]
+fn cables_that_come_back_make_all_paths_the_shortest_again() {
+    for engine in [&engine::MINHOP, &engine::SSSP] {
+        for spec in [
+            "torus:4x4,hosts=1",
+            "jellyfish:switches=16,degree=4,hosts=1,seed=5",
+        ] {
+            let whole = generated(spec);
+            let mut random = SplitMix64::new(21);
+            for turn in 0..3 {
+                let name = format!("{engine} {spec} {turn}");
+                let gone = failure(&whole, turn, &mut random);
+                let old = Routed::new(engine, without(&whole, &gone)).unwrap();
+                assert!(has_grown(&old.fabric, &whole), "{name}");
+                assert!(!has_grown(&whole, &old.fabric), "{name}");
+                assert!(!has_grown(&whole, &whole), "{name}");
+                let lids = old.lids_on(&whole);
+                let back = repair_net(&old, &whole, &lids, 0);
+                is_sound(&name, &old, &whole, &lids, &back);
+                assert_eq!(back.recomputed, None, "{name}");
+                let least = least_moves(&old, &whole, &lids);
+                assert!(least > 0, "{name}");
+                let limit = least + least.div_ceil(20);
+                assert!(
+                    (least..=limit).contains(&back.moved),
+                    "{name}: {} of {least}",
+                    back.moved
+                );
+                let full = engine.route(&whole, &lids, &one_thread()).unwrap();
+                let hops = [&back.routes, &full].map(|routes| {
+                    let report = verify_on(1, &whole, &lids, routes);
+                    (report.max_hops, report.mean_hops)
+                });
+                assert_eq!(hops[0], hops[1], "{name}");
+            }
+        }
+    }
+}
+
+/// Number of links from each switch to the nearest one with hosts.
+fn levels(net: &Routed) -> Vec<u16> {
+    let switches = || net.fabric.switches().indices();
+    let has_hosts = |&switch: &SwitchIdx| net.lids.at_switch(switch).count() > 1;
+    let from: Vec<_> = switches()
+        .filter(has_hosts)
+        .map(|leaf| bfs::distances(&net.fabric, leaf))
+        .collect();
+    let level = |switch| from.iter().map(|distance| distance[switch]).min().unwrap();
+    switches().map(level).collect()
+}
+
+#[test]
+fn no_repaired_path_of_a_tree_goes_up_after_it_went_down() {
+    for engine in [&engine::UPDN, &engine::FTREE] {
+        let whole = Routed::new(engine, generated("fat-tree:radix=6,levels=3")).unwrap();
+        let levels = levels(&whole);
+        let mut cables: Vec<_> = whole.fabric.switch_links().collect();
+        SplitMix64::new(2).shuffle(&mut cables);
+        let (mut repaired, mut longest) = (0, 0);
+        for gone in cables.chunks(4).take(4) {
+            let ends: Vec<_> = gone.iter().map(|(end, _)| *end).collect();
+            let fabric = without(&whole.fabric, &ends);
+            let lids = whole.lids_on(&fabric);
+            let repair = repair_net(&whole, &fabric, &lids, 0);
+            is_sound(engine.name(), &whole, &fabric, &lids, &repair);
+            if repair.recomputed.is_some() {
+                continue;
+            }
+            repaired += 1;
+            let cas = || lids.destinations().iter().filter(|end| !end.is_switch());
+            for lid in cas().map(|end| end.range.base()) {
+                for from in cas().filter_map(|end| end.switch) {
+                    let path = repair.routes.path(&fabric, from, lid);
+                    let heights: Vec<u16> = path.map(|(at, _)| levels[at.0 as usize]).collect();
+                    let mut down = heights.windows(2).skip_while(|pair| pair[1] > pair[0]);
+                    assert!(down.all(|pair| pair[1] < pair[0]), "{engine}: {heights:?}");
+                    longest = longest.max(heights.len());
+                }
+            }
+        }
+        assert!(
+            repaired >= 2 && longest == 5,
+            "{engine}: {repaired} {longest}"
+        );
+    }
+}
+
+#[test]
+fn a_host_that_moved_breaks_the_entries_of_both_its_switches() {
+    let whole = Routed::new(&engine::MINHOP, generated("fat-tree:radix=4,levels=2")).unwrap();
+    let hosts: Vec<_> = whole
+        .lids
+        .destinations()
+        .iter()
+        .filter(|end| !end.is_switch())
+        .collect();
+    let first = hosts[0];
+    let other = hosts.iter().find(|end| end.switch != first.switch).unwrap();
+    // The second host's cable goes, and the first one moves to its place.
+    let place = whole.fabric.port(other.end).unwrap().peer.unwrap();
+    let mut builder = whole.fabric.to_builder();
+    builder.remove_link(first.end);
+    builder.remove_link(other.end);
+    builder.add_link(first.end, place).unwrap();
+    let fabric = builder.build();
+    let ranges = whole
+        .lids
+        .destinations()
+        .iter()
+        .filter(|end| end.end != other.end);
+    let lids = LidMap::of_ranges(&fabric, ranges.map(|end| (end.end, end.range)));
+    let repaired = repair_net(&whole, &fabric, &lids, 0);
+    is_sound("moved", &whole, &fabric, &lids, &repaired);
+    assert_eq!(repaired.recomputed, None);
+    assert_eq!(repaired.broken, 2);
+    let differs = |&switch: &SwitchIdx| {
+        let lid = first.range.base();
+        whole.routes.port(switch, lid) != repaired.routes.port(switch, lid)
+    };
+    let moved = fabric.switches().indices().filter(differs).count();
+    assert_eq!(repaired.moved, moved as u64);
 }
