@@ -323,3 +323,17 @@ pub(crate) fn square_root(value: f64) -> f64 {
     }
     root
 }
+
+#[cfg(test)]
+mod tests {
+    use super::square_root;
+
+    #[test]
+    fn the_square_of_a_root_is_the_number() {
+        for value in [1e-9, 0.25, 0.5, 1.0, 2.0, 3.0, 1e6, 1e18] {
+            let root = square_root(value);
+            assert!((root * root / value - 1.0).abs() < 1e-12, "{value}: {root}");
+        }
+        assert_eq!((square_root(0.0), square_root(-1.0)), (0.0, 0.0));
+    }
+}

@@ -135,6 +135,34 @@ mod tests {
             let counts: Vec<((), u32)> = counts.iter().map(|&count| ((), count)).collect();
             assert_eq!(is_even(&counts), even, "{counts:?}");
         }
+        for (first, even) in [(3, true), (4, true), (6, false)] {
+            let ports = Vec::from([(PortNum(1), first), (PortNum(2), 4)]);
+            let switch = SwitchIdx(0);
+            assert_eq!(
+                SwitchSpread {
+                    switch,
+                    ports: ports.clone()
+                }
+                .is_even(),
+                even
+            );
+            let mut spread = LidSpread {
+                switch,
+                destination: DestinationIdx(0),
+                neighbors: Vec::from([(NodeIdx(0), 4)]),
+                ports,
+            };
+            assert_eq!(
+                (spread.neighbors_are_even(), spread.ports_are_even()),
+                (true, even)
+            );
+            spread.neighbors.push((NodeIdx(1), first));
+            spread.ports.pop();
+            assert_eq!(
+                (spread.neighbors_are_even(), spread.ports_are_even()),
+                (even, true)
+            );
+        }
     }
 
     #[test]

@@ -208,6 +208,18 @@ mod tests {
     }
 
     #[test]
+    fn defects_are_named_like_their_variants() {
+        for (defect, kind) in [
+            (Defect::Loops(1), "loops"),
+            (Defect::Unreachable(1), "unreachable"),
+            (Defect::Deadlock, "deadlock"),
+            (Defect::MulticastDeadlock, "multicast_deadlock"),
+        ] {
+            assert_eq!(defect.kind(), kind);
+        }
+    }
+
+    #[test]
     fn multicast_counts_where_unicast_is_safe() {
         let report = VerifyReport {
             multicast_deadlock_free: false,

@@ -2,9 +2,10 @@
 
 use ib_routing::{
     Fabric, LidMap, LidOptions, PortRef, Routes, SharedEngine, SwitchIdx, engine,
+    fabric::Channel,
     update::{
         difference,
-        heal::{Changes, Healing, HealingProgress, detour, heal},
+        heal::{Changes, HealedEntry, Healing, HealingProgress, detour, heal},
     },
     verify,
 };
@@ -294,5 +295,177 @@ fn a_block_keeps_what_the_switch_holds_but_for_the_healed_entries() {
             Some(port) => assert_eq!((now, was != now), (port.0, true), "{lid}"),
             None => assert_eq!(now, was, "{lid}"),
         }
+    }
+}
+
+#[test]
+fn pairs_that_no_cables_join_are_counted() {
+    // The ring falls into two parts, of which one has a path of five switches.
+    let case = Case::new("ring:switches=8,hosts=20", &engine::MINHOP, |fabric| {
+        let between = |(_, channel): &(_, &Channel)| {
+            [(7, 0), (2, 3)].contains(&(channel.from.0, channel.to.0))
+        };
+        let all = fabric
+            .switches()
+            .indices()
+            .flat_map(|switch| fabric.channels_from(switch));
+        let ends = all.filter(between).map(|(_, channel)| PortRef {
+            node: fabric.switches()[channel.from],
+            port: channel.port,
+        });
+        ends.collect()
+    });
+    let Case { fabric, lids, .. } = &case;
+    let parts = fabric.parts();
+    let mut apart = 0;
+    for end in lids.destinations().iter() {
+        let away = fabric
+            .switches()
+            .indices()
+            .filter(|&at| parts[at] != parts[end.switch.unwrap()]);
+        apart += away.count() as u64;
+    }
+    assert!(apart > 0);
+    for (name, healing) in [("healing", &case.healing), ("detours", &case.detours)] {
+        assert_eq!(healing.unreachable(), apart, "{name}");
+        assert!(
+            healing.writes().iter().any(|write| write.step.block > 0),
+            "{name}"
+        );
+        let place = |entry: &HealedEntry| (entry.lid.0 / 64, entry.switch, entry.lid);
+        assert!(
+            healing
+                .entries()
+                .is_sorted_by(|one, next| place(one) < place(next)),
+            "{name}"
+        );
+        let mut last = 0;
+        for (number, write) in healing.writes().iter().enumerate() {
+            let entries: Vec<_> = healing.entries_of(number).collect();
+            let step = |entry: &HealedEntry| (entry.switch, entry.lid.0 / 64);
+            let expected = (write.step.switch, write.step.block);
+            assert!(
+                entries.iter().all(|entry| step(entry) == expected),
+                "{name} {number}"
+            );
+            assert!(
+                entries.iter().any(|entry| entry.write == number),
+                "{name} {number}"
+            );
+            assert!(
+                healing.after(number).iter().all(|&first| first < number),
+                "{name}"
+            );
+            let before = healing
+                .after(number)
+                .iter()
+                .map(|&first| healing.writes()[first].stage);
+            assert_eq!(
+                write.stage,
+                before.max().map_or(0, |stage| stage + 1),
+                "{name}"
+            );
+            assert!(write.step.block >= last, "{name}");
+            last = write.step.block;
+        }
+        for entry in healing.entries() {
+            assert_eq!(
+                healing.port(entry.switch, entry.lid),
+                Some(entry.port),
+                "{name}"
+            );
+        }
+    }
+}
+
+/// Links from each switch to the destination, if those whose paths broke join the nearest neighbours one by one.
+fn nearest(case: &Case, lid: Lid) -> Vec<Option<usize>> {
+    let Case {
+        fabric,
+        lids,
+        installed,
+        ..
+    } = case;
+    let owner = lids.owner(lid).unwrap();
+    let mut links: Vec<_> = fabric
+        .switches()
+        .indices()
+        .map(|switch| {
+            let path: Vec<_> = installed.path(fabric, switch, lid).collect();
+            let arrives = path.last().copied() == owner.switch.map(|last| (last, owner.exit));
+            arrives.then(|| path.len() - 1)
+        })
+        .collect();
+    let broken: Vec<_> = fabric
+        .switches()
+        .indices()
+        .filter(|at| links[at.0 as usize].is_none())
+        .collect();
+    for length in 1..2 * fabric.num_switches() {
+        let joins = |&&at: &&SwitchIdx| {
+            let mut channels = fabric.channels_from(at);
+            links[at.0 as usize].is_none()
+                && channels.any(|(_, channel)| links[channel.to.0 as usize] == Some(length - 1))
+        };
+        let found: Vec<_> = broken.iter().filter(joins).copied().collect();
+        for at in found {
+            links[at.0 as usize] = Some(length);
+        }
+    }
+    links
+}
+
+#[test]
+fn detours_lead_over_the_nearest_neighbours_and_keep_ports_where_they_can() {
+    for (spec, engine, switches) in [
+        ("fat-tree:radix=6,levels=3", &engine::FTREE, [20, 30]),
+        ("torus:4x4,hosts=2", &engine::DOR, [5, 6]),
+        ("ring:switches=9,hosts=1", &engine::MINHOP, [0, 0]),
+        (
+            "random:switches=14,links=26,hosts=3,seed=4",
+            &engine::UPDN,
+            [3, 8],
+        ),
+    ] {
+        let case = Case::new(spec, engine, |fabric| {
+            let cables = switches.map(|at| cables_of(fabric, SwitchIdx(at)));
+            cables
+                .iter()
+                .flat_map(|cables| cables.iter().copied().take(2))
+                .collect()
+        });
+        let Case {
+            fabric,
+            lids,
+            installed,
+            detours,
+            ..
+        } = &case;
+        let mut led = installed.clone();
+        detours.apply(&mut led);
+        let mut kept = 0;
+        for lid in (1..=lids.max_lid().0)
+            .map(Lid)
+            .filter(|&lid| lids.owner(lid).is_some())
+        {
+            let links = nearest(&case, lid);
+            for switch in fabric.switches().indices() {
+                let Some(expected) = links[switch.0 as usize] else {
+                    continue;
+                };
+                let path: Vec<_> = led.path(fabric, switch, lid).collect();
+                assert_eq!(path.len() - 1, expected, "{spec} {switch:?} {lid}");
+                let old = fabric.channel_at(switch, installed.port(switch, lid));
+                let holds = old.is_some_and(|old| {
+                    links[fabric.channel(old).to.0 as usize]
+                        .is_some_and(|left| left + 1 == expected)
+                });
+                if holds {
+                    kept += 1;
+                    assert_eq!(detours.port(switch, lid), None, "{spec} {switch:?} {lid}");
+                }
+            }
+        }
+        assert!(kept > 0 && !detours.is_empty(), "{spec}");
     }
 }

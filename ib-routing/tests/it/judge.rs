@@ -9,7 +9,8 @@ use ib_routing::{
     verify::{
         Group, RouteEnd,
         balance::{Pattern, contention, lmc_overlap},
-        certificate, verify_on, verify_with,
+        certificate::{self, ProofError},
+        verify_on, verify_with,
     },
 };
 use ib_testkit::fabrics::{fabric, generated};
@@ -130,17 +131,23 @@ fn load_is_what_counting_all_routes_gives() {
     }
 }
 
-/// Returns true if a port on the path from a source port, or that port itself, drops packets on `sl`.
-fn is_dropped(net: &Net, source: &Destination, target: &Destination, lid: Lid, sl: Sl) -> bool {
+/// The switch at which a port on the path from a source port, or that port itself, drops packets on `sl`.
+fn dropped_at(
+    net: &Net,
+    source: &Destination,
+    target: &Destination,
+    lid: Lid,
+    sl: Sl,
+) -> Option<SwitchIdx> {
     let lane = |table: &[Vl; 16]| table[usize::from(sl.bits())];
     let map = net.routes.vl_map();
     if !source.is_switch() && lane(map.injection()) == Vl::MANAGEMENT {
-        return true;
+        return source.switch;
     }
     let (mut here, mut input) = (source.switch.unwrap(), source.exit);
     for (switch, output) in net.path(here, lid) {
         if lane(map.table(here, input, output)) == Vl::MANAGEMENT {
-            return true;
+            return Some(here);
         }
         let peer = net
             .fabric
@@ -151,7 +158,7 @@ fn is_dropped(net: &Net, source: &Destination, target: &Destination, lid: Lid, s
             .unwrap();
         (here, input) = (net.fabric.switch_of(peer.node).unwrap(), peer.port);
     }
-    lane(map.table(here, input, target.exit)) == Vl::MANAGEMENT
+    (lane(map.table(here, input, target.exit)) == Vl::MANAGEMENT).then_some(here)
 }
 
 #[test]
@@ -177,6 +184,7 @@ fn packets_mapped_to_lane_15_are_unreachable_and_wait_for_nobody() {
         let sls = SlTable::BySwitch(sls.collect());
         net.routes.set_lanes(sls, map, 16);
         let (mut dropped, mut of_cas) = (0, 0);
+        let mut places = BTreeSet::new();
         let ends = net.lids.destinations();
         for (source, target) in ends
             .iter()
@@ -184,7 +192,8 @@ fn packets_mapped_to_lane_15_are_unreachable_and_wait_for_nobody() {
         {
             for lid in target.range.iter().filter(|_| source != target) {
                 let sl = net.routes.sl(source.range.base(), lid);
-                if is_dropped(&net, source, target, lid, sl) {
+                if let Some(at) = dropped_at(&net, source, target, lid, sl) {
+                    places.insert((source.switch.unwrap(), lid, at));
                     let of_ca = !source.is_switch() && !target.is_switch();
                     let lids = u64::from(source.range.lmc().lid_count());
                     (dropped, of_cas) = (dropped + 1, of_cas + u64::from(of_ca) * lids);
@@ -199,12 +208,10 @@ fn packets_mapped_to_lane_15_are_unreachable_and_wait_for_nobody() {
             "{}",
             net.name
         );
-        assert!(
-            report
-                .failures
-                .iter()
-                .all(|end| end.end == RouteEnd::Dropped)
-        );
+        assert!(report.failures.iter().all(|failure| {
+            failure.end == RouteEnd::Dropped
+                && places.contains(&(failure.switch, failure.lid, failure.at))
+        }));
         assert!(
             (report.vls, report.deadlock_free) == (1, true),
             "{}",
@@ -454,4 +461,96 @@ fn a_proof_with_two_channels_exchanged_is_refused() {
         check(&order),
         Err(certificate::ProofError::Twice { .. })
     ));
+}
+
+#[test]
+fn a_proof_in_which_one_packet_goes_backwards_is_refused() {
+    for net in nets(&[&engine::UPDN], 0).iter().take(5) {
+        let report = verify_on(1, &net.fabric, &net.lids, &net.routes);
+        let order = report.order.unwrap();
+        let check = |order: &[_]| certificate::check(&net.fabric, &net.lids, &net.routes, order);
+        assert_eq!(check(&order), Ok(()), "{}", net.name);
+        let twice = [&order[..], &order[..1]].concat();
+        assert!(
+            matches!(check(&twice), Err(ProofError::Twice { .. })),
+            "{}",
+            net.name
+        );
+        let mut pairs = BTreeSet::new();
+        for (_, switch, ..) in net.cas() {
+            for (_, _, lid, _) in net.cas() {
+                let path = net.path(switch, lid);
+                let path = path
+                    .iter()
+                    .map(|&(at, port)| net.fabric.channel_at(at, port).unwrap());
+                let path: Vec<_> = path.collect();
+                pairs.extend(path.windows(2).map(|pair| [pair[0], pair[1]]));
+            }
+        }
+        assert!(!pairs.is_empty());
+        for pair in pairs {
+            let places =
+                pair.map(|channel| order.iter().position(|at| at.channel == channel).unwrap());
+            let mut exchanged = order.clone();
+            exchanged.swap(places[0], places[1]);
+            let found = check(&exchanged);
+            assert!(
+                matches!(found, Err(ProofError::Backward { .. })),
+                "{} {found:?}",
+                net.name
+            );
+            let mut without = order.clone();
+            without.remove(places[0]);
+            let found = check(&without);
+            assert!(
+                matches!(found, Err(ProofError::Missing { .. })),
+                "{} {found:?}",
+                net.name
+            );
+        }
+    }
+}
+
+#[test]
+fn groups_are_judged_on_the_lanes_that_the_tables_give_them() {
+    let mut random = SplitMix64::new(3);
+    let (mut proofs, mut cycles) = (0, 0);
+    for mut net in nets(&[&engine::UPDN], 0) {
+        for per_port in [false, true] {
+            let table = |random: &mut SplitMix64| {
+                [(); 16].map(|()| Vl::try_new(random.below(4) as u8).unwrap())
+            };
+            let mut map = VlMap::identity(8);
+            if per_port {
+                map = VlMap::per_port(&net.fabric, table(&mut random));
+                for switch in net.fabric.switches().indices() {
+                    let ports = || net.fabric.switch(switch).ports().map(|(port, _)| port);
+                    for (input, output) in
+                        ports().flat_map(|one| ports().map(move |two| (one, two)))
+                    {
+                        map.set(switch, input, output, table(&mut random));
+                    }
+                }
+            }
+            net.routes.set_lanes(SlTable::Uniform(Sl::ZERO), map, 8);
+            let mut maker = MulticastTrees::new(&net.fabric, BTreeSet::new());
+            let trees: Vec<MulticastTree> = (0..3)
+                .map(|_| maker.tree(&net.members(4, &mut random)))
+                .collect();
+            let groups = groups(&trees, Sl::from_low_bits(5));
+            let report = verify_with(1, &net.fabric, &net.lids, &net.routes, &groups);
+            match &report.multicast_order {
+                Some(order) => {
+                    proofs += 1;
+                    let both = certificate::check_groups(&net.fabric, &net.routes, &groups, order);
+                    assert_eq!(both, Ok(()), "{}", net.name);
+                }
+                None => {
+                    cycles += 1;
+                    assert!(!report.multicast_deadlock_free, "{}", net.name);
+                }
+            }
+        }
+    }
+    assert!(proofs > 8, "{proofs} {cycles}");
 }

@@ -1,15 +1,19 @@
 //! From old routes to new ones: every plan is simulated by a checker of its own.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use ib_routing::{
     Fabric, LidMap, LidOptions, RouteOptions, Routes, SharedEngine, SwitchIdx, engine,
     repair::repair,
     update::{
         check::{self, Accident},
+        difference,
         transition::{self, DrainReason, Safety, Transition},
     },
+    verify::verify_on,
 };
 use ib_testkit::{
-    fabrics::{fabric as fixture, without},
+    fabrics::{fabric as fixture, generated, without},
     routed::{Routed, one_thread},
 };
 use ib_wire::{Lid, random::SplitMix64};
@@ -32,10 +36,57 @@ fn planned(name: &str, fabric: &Fabric, lids: &LidMap, old: &Routes, new: &Route
     let plan = transition::plan(fabric, lids, old, new);
     let simulated = check::simulate(fabric, lids, old, new, &plan);
     assert_eq!(simulated, Ok(()), "{name}");
-    if let Safety::AnyOrder(order) = &plan.safety {
-        assert!(check::holds(fabric, lids, old, new, &plan, order), "{name}");
+    let drained = plan.drain.values().filter_map(|reason| match reason {
+        DrainReason::Deadlock(cycle) => Some(cycle),
+        DrainReason::Loop => None,
+    });
+    let of_routes = match &plan.safety {
+        Safety::AnyOrder(order) => {
+            assert!(check::holds(fabric, lids, old, new, &plan, order), "{name}");
+            // Where packets take one link, none waits for another.
+            let waits = verify_on(1, fabric, lids, new).max_hops > 1;
+            let reversed: Vec<_> = order.iter().rev().copied().collect();
+            for wrong in [&reversed[..], &order[1..1]] {
+                let holds = check::holds(fabric, lids, old, new, &plan, wrong);
+                assert_eq!(holds, !waits, "{name}");
+            }
+            let twice = [&order[..], &order[..1]].concat();
+            assert!(
+                !check::holds(fabric, lids, old, new, &plan, &twice),
+                "{name}"
+            );
+            None
+        }
+        Safety::OldDeadlock(cycle) | Safety::NewDeadlock(cycle) => Some(cycle),
+        Safety::Stages => None,
+    };
+    for cycle in drained.chain(of_routes) {
+        assert!(cycle.len() > 1, "{name}");
+        for (&(from, _), &(to, _)) in cycle.iter().zip(cycle.iter().cycle().skip(1)) {
+            assert_eq!(fabric.channel(from).to, fabric.channel(to).from, "{name}");
+        }
     }
+    assert_eq!(plan.new_sls, new_sls(fabric, lids, old, new), "{name}");
     plan
+}
+
+/// Pairs of a switch and the LID of a CA to which the CAs there send with other service levels than before.
+fn new_sls(fabric: &Fabric, lids: &LidMap, old: &Routes, new: &Routes) -> u64 {
+    let mut count = 0;
+    for switch in fabric.switches().indices() {
+        for target in lids.destinations().iter().filter(|end| !end.is_switch()) {
+            for lid in target.range.iter() {
+                let [before, after] = [old, new].map(|routes| {
+                    let cas = lids.at_switch(switch).filter(|end| !end.is_switch());
+                    let from = cas.flat_map(|end| end.range.iter());
+                    from.map(|from| routes.sl(from, lid))
+                        .collect::<BTreeSet<_>>()
+                });
+                count += u64::from(before != after);
+            }
+        }
+    }
+    count
 }
 
 #[test]
@@ -172,4 +223,70 @@ fn a_plan_that_leaves_blocks_out_is_found() {
         "{found:?}"
     );
     assert!(lids.owner(Lid(1)).is_some());
+}
+
+#[test]
+fn steps_in_the_opposite_order_loop_where_the_simulation_says_so() {
+    // More than 64 LIDs, so that there are several blocks.
+    let fabric = generated("ring:switches=8,hosts=9");
+    let lids = assign(&fabric);
+    let mut loops = BTreeMap::new();
+    for root in [2, 4] {
+        let (old, new) = (rooted(&fabric, &lids, 0), rooted(&fabric, &lids, root));
+        let mut plan = transition::plan(&fabric, &lids, &old, &new);
+        plan.drain.clear();
+        let mut steps = plan.stages.concat();
+        for _ in 0..steps.len() {
+            steps.rotate_left(1);
+            plan.stages = vec![steps.iter().rev().copied().collect()];
+            let Err(Accident::Loop { step, lid, switch }) =
+                check::simulate(&fabric, &lids, &old, &new, &plan)
+            else {
+                continue;
+            };
+            let mut now = old.clone();
+            for written in &plan.stages[0][..step] {
+                let first = written.block * 64;
+                for lid in (first..first + 64).map(Lid) {
+                    now.set_port(written.switch, lid, new.port(written.switch, lid));
+                }
+            }
+            let path: Vec<_> = now.path(&fabric, switch, lid).map(|(at, _)| at).collect();
+            assert!(path[1..].contains(&switch), "{lid} {path:?}");
+            assert_eq!(plan.stages[0][step - 1].block, lid.0 / 64);
+            *loops.entry(lid.0 / 64).or_insert(0) += 1;
+        }
+    }
+    assert!(
+        loops.len() == 2 && loops.values().all(|&count| count > 2),
+        "{loops:?}"
+    );
+}
+
+#[test]
+fn differences_are_what_comparing_all_entries_gives() {
+    let fabric = generated("ring:switches=8,hosts=9");
+    let lids = assign(&fabric);
+    let routes: Vec<Routes> = (0..3).map(|root| rooted(&fabric, &lids, root)).collect();
+    for (old, new) in routes
+        .iter()
+        .flat_map(|old| routes.iter().map(move |new| (old, new)))
+    {
+        let (mut entries, mut blocks) = (0, BTreeSet::new());
+        for switch in fabric.switches().indices() {
+            for lid in (1..=lids.max_lid().0)
+                .map(Lid)
+                .filter(|&lid| lids.owner(lid).is_some())
+            {
+                if old.port(switch, lid) != new.port(switch, lid) {
+                    entries += 1;
+                    blocks.insert((switch, lid.0 / 64));
+                }
+            }
+        }
+        let switches: BTreeSet<_> = blocks.iter().map(|(switch, _)| switch).collect();
+        let found = difference(&fabric, &lids, old, new);
+        let expected = (entries, blocks.len() as u64, switches.len() as u64);
+        assert_eq!((found.entries, found.blocks, found.switches), expected);
+    }
 }
