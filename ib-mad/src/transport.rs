@@ -18,6 +18,10 @@ pub trait MadTransport {
 
     /// Sends one datagram at `now`; does not wait for an answer.
     ///
+    /// The transport may keep it back, to send several together. It leaves at the latest when [`recv`](Self::recv) finds
+    /// no datagram, in [`wait`](Self::wait), in [`flush`](Self::flush) and when the transport is dropped. Datagrams leave in
+    /// the order of their calls.
+    ///
     /// # Errors
     /// An error that is [unreachable](TransportFailure::is_unreachable) if this datagram cannot go out while
     /// others may; any other error ends the use of the transport.
@@ -37,6 +41,16 @@ pub trait MadTransport {
     /// # Errors
     /// The error ends the use of the transport.
     fn wait(&mut self, now: Instant, until: Option<Instant>) -> Result<bool, Self::Error>;
+
+    /// Sends at `now` what [`send`](Self::send) has kept back: for a caller that does something else next. Does nothing
+    /// by default, for transports that keep nothing back.
+    ///
+    /// # Errors
+    /// The error ends the use of the transport.
+    fn flush(&mut self, now: Instant) -> Result<(), Self::Error> {
+        let _ = now;
+        Ok(())
+    }
 }
 
 impl<T: MadTransport + ?Sized> MadTransport for &mut T {
@@ -52,6 +66,10 @@ impl<T: MadTransport + ?Sized> MadTransport for &mut T {
 
     fn wait(&mut self, now: Instant, until: Option<Instant>) -> Result<bool, T::Error> {
         (**self).wait(now, until)
+    }
+
+    fn flush(&mut self, now: Instant) -> Result<(), T::Error> {
+        (**self).flush(now)
     }
 }
 
@@ -163,10 +181,16 @@ where
                 Err(error) => return Err(error),
             }
         }
-        while let Some(event) = engine.poll_event() {
+        let mut next = engine.poll_event();
+        if next.is_some() {
+            // The host may take its time over an event, or end the loop.
+            transport.flush(sending)?;
+        }
+        while let Some(event) = next {
             if let ControlFlow::Break(value) = on_event(engine, event) {
                 return Ok(Some(value));
             }
+            next = engine.poll_event();
         }
         let deadline = engine.poll_timeout();
         let turn = Turn::wait(transport, clock, now, deadline)?;
@@ -273,4 +297,88 @@ where
     })?;
     // A transport that has nothing more is as good as silent.
     Ok(outcome.unwrap_or_else(|| Err(CallError::Unanswered(FailureReason::TimedOut).into())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MadAddress;
+
+    /// Sends one datagram and reports one event.
+    #[derive(Default)]
+    struct Once {
+        has_sent: bool,
+        has_reported: bool,
+    }
+
+    impl Engine for Once {
+        type Input<'a> = Input<'a>;
+        type Transmit = Mad;
+        type Event = ();
+
+        fn handle_input(&mut self, _: Instant, _: Input<'_>) {}
+
+        fn handle_timeout(&mut self, _: Instant) {}
+
+        fn poll_transmit(&mut self, _: Instant) -> Option<Mad> {
+            let is_first = !core::mem::replace(&mut self.has_sent, true);
+            is_first.then(|| Mad::new(MadAddress::DIRECTED))
+        }
+
+        fn poll_timeout(&self) -> Option<Instant> {
+            None
+        }
+
+        fn poll_event(&mut self) -> Option<()> {
+            let is_first = !core::mem::replace(&mut self.has_reported, true);
+            is_first.then_some(())
+        }
+    }
+
+    /// Keeps everything back until it is flushed.
+    #[derive(Default)]
+    struct Keeping {
+        kept: u32,
+        sent: u32,
+    }
+
+    impl MadTransport for Keeping {
+        type Error = Infallible;
+
+        fn send(&mut self, _: Instant, _: &Mad) -> Result<(), Infallible> {
+            self.kept += 1;
+            Ok(())
+        }
+
+        fn recv(&mut self, _: Instant) -> Result<Option<Received>, Infallible> {
+            Ok(None)
+        }
+
+        fn wait(&mut self, _: Instant, _: Option<Instant>) -> Result<bool, Infallible> {
+            Ok(false)
+        }
+
+        fn flush(&mut self, _: Instant) -> Result<(), Infallible> {
+            self.sent += core::mem::take(&mut self.kept);
+            Ok(())
+        }
+    }
+
+    struct Still;
+
+    impl Clock for Still {
+        fn now(&self) -> Instant {
+            Instant::ZERO
+        }
+    }
+
+    #[test]
+    fn what_the_engine_sent_has_left_before_the_host_gets_an_event() {
+        let mut transport = Keeping::default();
+        let end = drive(&mut Once::default(), &mut transport, &Still, |_, ()| {
+            ControlFlow::Break(())
+        });
+        assert_eq!(end, Ok(Some(())));
+        assert_eq!((transport.kept, transport.sent), (0, 1));
+    }
 }

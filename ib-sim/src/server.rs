@@ -24,6 +24,7 @@ use std::time::Duration;
 use ib_mad::{Engine, Instant, Mad, MgmtClass};
 use ib_routing::Fabric;
 use ib_transport::ibsim::{Control, Datagram};
+use ib_transport::mmsg::Arrivals;
 use ib_transport::{Clock, MonotonicClock};
 use thiserror::Error;
 
@@ -36,7 +37,7 @@ use client::Client;
 use console::{Console, Outcome};
 use poller::{Poller, Ready};
 use silence::Silence;
-use socket::{Credentials, Sent, Socket};
+use socket::{Credentials, Socket};
 
 /// Datagrams read from one client before the others get their turn.
 const MAX_BURST: usize = 64;
@@ -104,6 +105,10 @@ pub struct Server {
     probed_at: Instant,
     silence: Silence,
     observer: Option<Observer>,
+    /// Space for a read of a client's datagrams. One byte more than a datagram has shows a longer one.
+    space: Arrivals<{ Datagram::LEN + 1 }>,
+    /// Slots of the clients that messages wait for, each once.
+    waiting: Vec<usize>,
 }
 
 /// A function that gets every datagram that a client sends.
@@ -138,6 +143,8 @@ impl Server {
             probed_at: Instant::ZERO,
             silence: Silence::default(),
             observer: None,
+            space: Arrivals::default(),
+            waiting: Vec::new(),
         })
     }
 
@@ -265,23 +272,30 @@ impl Server {
         }
     }
 
+    /// Reads a client's datagrams, which enter the fabric batch by batch.
     fn serve_client(&mut self, slot: usize) {
-        for _ in 0..MAX_BURST {
+        let mut read = 0;
+        while read < MAX_BURST {
             let Some(Some(client)) = self.clients.get_mut(slot) else {
                 return;
             };
-            let mut bytes = [0; Datagram::LEN + 1];
-            let Some(len) = client.socket.receive(&mut bytes) else {
-                return;
-            };
-            if let Some(datagram) = bytes.get(..len).and_then(Datagram::parse) {
-                let datagram = *datagram;
-                self.take(slot, &datagram);
+            client.socket.receive(&mut self.space);
+            for index in 0..self.space.len() {
+                let datagram = self.space.get(index).and_then(Datagram::parse);
+                if let Some(datagram) = datagram.copied() {
+                    self.take(slot, &datagram);
+                }
             }
+            self.settle();
+            // What arrives from now on makes the socket readable again.
+            if !self.space.is_full() {
+                return;
+            }
+            read = self.space.len().saturating_add(read);
         }
     }
 
-    /// A client's datagram enters the fabric.
+    /// A client's datagram enters the fabric. All that earlier ones have caused by now happens before it.
     fn take(&mut self, slot: usize, datagram: &Datagram) {
         let Some(Some(client)) = self.clients.get_mut(slot) else {
             return;
@@ -289,13 +303,11 @@ impl Server {
         let Some((port, mad)) = client.outgoing(slot, datagram) else {
             return;
         };
-        let now = self.clock.now();
-        self.sim.advance(now);
+        self.sim.advance(self.clock.now());
         if let Some(Observer(observe)) = &mut self.observer {
             observe(&mad);
         }
         self.sim.send_datagram(port, &mad, client::length(datagram));
-        self.settle();
     }
 
     /// Handles all due events of the fabric, and delivers the datagrams that have arrived.
@@ -323,6 +335,7 @@ impl Server {
             while let Some(mad) = self.silence.poll(now) {
                 self.return_to_sender(&mad);
             }
+            self.send_posted();
             if idle && self.sim.poll_timeout().is_none_or(|next| next > now) {
                 return;
             }
@@ -330,12 +343,9 @@ impl Server {
     }
 
     fn hand_out(&mut self, delivery: &Delivery) {
-        let Some(slot) = self.receiver_of(delivery) else {
-            return self.return_to_sender(&delivery.mad);
-        };
-        let message = client::incoming(delivery, 0);
-        if !self.post(slot, &message) {
-            self.return_to_sender(&delivery.mad);
+        match self.receiver_of(delivery) {
+            Some(slot) => self.post(slot, client::incoming(delivery, 0)),
+            None => self.return_to_sender(&delivery.mad),
         }
     }
 
@@ -384,26 +394,35 @@ impl Server {
     /// Returns a request to its sender at once, because no answer will come.
     fn return_to_sender(&mut self, mad: &Mad) {
         let slot = client::slot_of(mad.header().transaction_id());
-        let Some(message) = client::returned(mad) else {
-            return;
-        };
-        if self.clients.get(slot).is_some_and(Option::is_some) {
-            self.post(slot, &message);
+        if let Some(message) = client::returned(mad) {
+            self.post(slot, message);
         }
     }
 
-    /// Sends a message to a client; one that is gone loses its slot.
-    fn post(&mut self, slot: usize, message: &Datagram) -> bool {
-        let Some(Some(client)) = self.clients.get_mut(slot) else {
-            return false;
-        };
-        match client.send(message) {
-            Sent::Yes => true,
-            // It does not read: datagrams may be lost.
-            Sent::Full => true,
-            Sent::Gone => {
-                self.free_slot(slot);
-                false
+    /// Keeps a message for a client until [`send_posted`](Self::send_posted). One for a free slot is lost.
+    fn post(&mut self, slot: usize, message: Datagram) {
+        if let Some(Some(client)) = self.clients.get_mut(slot) {
+            if client.posted.is_empty() {
+                self.waiting.push(slot);
+            }
+            client.posted.push(message);
+        }
+    }
+
+    /// Sends the messages that were posted. A client that is gone loses its slot, and what was for it returns to its
+    /// sender.
+    fn send_posted(&mut self) {
+        while let Some(slot) = self.waiting.pop() {
+            let Some(Some(client)) = self.clients.get_mut(slot) else {
+                continue;
+            };
+            let lost = client.send_posted();
+            if lost.is_empty() {
+                continue;
+            }
+            self.free_slot(slot);
+            for mad in lost.iter().filter_map(client::undelivered) {
+                self.return_to_sender(&mad);
             }
         }
     }

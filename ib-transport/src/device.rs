@@ -134,4 +134,11 @@ impl MadTransport for AnyPort {
             Self::Ibsim(port) => port.wait(now, until),
         }
     }
+
+    fn flush(&mut self, now: Instant) -> Result<(), TransportError> {
+        match self {
+            Self::Umad(port) => port.flush(now),
+            Self::Ibsim(port) => port.flush(now),
+        }
+    }
 }

@@ -138,6 +138,10 @@ impl<T: MadTransport> MadTransport for Faulty<T> {
         let until = Instant::earliest([until, due]);
         Ok(self.transport.wait(now, until)? || due.is_some())
     }
+
+    fn flush(&mut self, now: Instant) -> Result<(), T::Error> {
+        self.transport.flush(now)
+    }
 }
 
 #[cfg(test)]

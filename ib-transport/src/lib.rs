@@ -10,6 +10,8 @@ mod device;
 mod faulty;
 #[cfg(feature = "ibsim")]
 pub mod ibsim;
+#[cfg(all(feature = "ibsim", target_os = "linux"))]
+pub mod mmsg;
 mod replay;
 mod tap;
 mod transport;

@@ -97,4 +97,8 @@ where
     fn wait(&mut self, now: Instant, until: Option<Instant>) -> Result<bool, T::Error> {
         self.transport.wait(now, until)
     }
+
+    fn flush(&mut self, now: Instant) -> Result<(), T::Error> {
+        self.transport.flush(now)
+    }
 }

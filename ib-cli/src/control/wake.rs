@@ -179,6 +179,8 @@ impl MadTransport for WakeablePort {
 
     fn wait(&mut self, now: Instant, until: Option<Instant>) -> Result<bool, TransportError> {
         self.retry(now);
+        // The port's files are waited for here, so the port cannot send what it keeps back.
+        self.flush(now)?;
         let retry_at = self.port.is_none().then_some(self.retry_at);
         let until = Instant::earliest([until, retry_at]);
         if self.polls && self.poll(until.map(|until| until.since(now)))? {
@@ -195,6 +197,13 @@ impl MadTransport for WakeablePort {
             Some(Err(error)) => self.lose(now, error).map(|()| true),
             Some(waited) => waited,
             None => Ok(true),
+        }
+    }
+
+    fn flush(&mut self, now: Instant) -> Result<(), TransportError> {
+        match self.port.as_mut().map(|port| port.flush(now)) {
+            Some(Err(error)) => self.lose(now, error),
+            _ => Ok(()),
         }
     }
 }

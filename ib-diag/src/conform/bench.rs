@@ -161,6 +161,10 @@ impl<T: MadTransport> MadTransport for ManagersPort<'_, T> {
         self.transport.wait(now, until)
     }
 
+    fn flush(&mut self, now: Instant) -> Result<(), T::Error> {
+        self.transport.flush(now)
+    }
+
     fn recv(&mut self, now: Instant) -> Result<Option<Received>, T::Error> {
         loop {
             let received = self.transport.recv(now)?;

@@ -117,6 +117,7 @@ impl Server {
             has_asked: false,
             socket,
             owner,
+            posted: Vec::new(),
         });
         info.id = u32::from(slot).into();
         if let Some(node) = self.sim.node(port.node) {

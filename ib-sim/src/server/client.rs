@@ -4,7 +4,6 @@ use ib_mad::{Mad, MadAddress, MadHeader, Method, MgmtClass, RmppData, RmppType, 
 use ib_routing::PortRef;
 use ib_transport::ibsim::Datagram;
 use ib_wire::{Lid, QKey, Qpn, Sl};
-use zerocopy::IntoBytes;
 
 use crate::event::Delivery;
 use crate::frame::Frame;
@@ -28,6 +27,8 @@ pub(super) struct Client {
     pub(super) socket: Socket,
     /// The address of its control socket: control messages for the slot are taken from there only.
     pub(super) owner: Address,
+    /// Messages to the client that are not sent yet.
+    pub(super) posted: Vec<Datagram>,
 }
 
 impl Client {
@@ -55,8 +56,20 @@ impl Client {
         Some((self.port, mad))
     }
 
-    pub(super) fn send(&self, message: &Datagram) -> Sent {
-        self.socket.send(message.as_bytes())
+    /// Sends the posted messages. Those that a client has no room for are lost: it does not read. Returns the messages
+    /// that were left when the client turned out to be gone; none if it is there.
+    pub(super) fn send_posted(&mut self) -> Vec<Datagram> {
+        let mut done = 0;
+        while let Some(rest) = self.posted.get(done..).filter(|rest| !rest.is_empty()) {
+            done = match self.socket.send(rest) {
+                Sent::Count(count) => done.saturating_add(count),
+                // It may read meanwhile, so the next message is tried.
+                Sent::Full => done.saturating_add(1),
+                Sent::Gone => return self.posted.split_off(done),
+            };
+        }
+        self.posted.clear();
+        Vec::new()
     }
 }
 
@@ -122,6 +135,16 @@ pub(super) fn incoming(delivery: &Delivery, status: u32) -> Datagram {
     }
 }
 
+/// The datagram of a message that did not reach its client; `None` if the message gave a request back.
+pub(super) fn undelivered(message: &Datagram) -> Option<Mad> {
+    let mut mad = Mad::new(MadAddress {
+        qpn: Qpn::try_new(message.sqp.get()).ok()?,
+        ..MadAddress::gsi(message.slid.into(), Sl::ZERO)
+    });
+    mad.bytes = message.mad;
+    (message.status.get() == 0).then_some(mad)
+}
+
 /// The message that gives a request back to its sender; `None` for a trap, which has no response.
 pub(super) fn returned(mad: &Mad) -> Option<Datagram> {
     let mut bytes = mad.bytes;
@@ -142,4 +165,109 @@ pub(super) fn returned(mad: &Mad) -> Option<Datagram> {
         length: (Mad::LEN as u64).into(),
         mad: bytes,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, SocketAddr};
+    use std::os::unix::net::UnixDatagram;
+
+    use ib_routing::NodeIdx;
+    use ib_wire::PortNum;
+
+    use super::*;
+
+    /// A client, and its end of the socket.
+    fn joined() -> (Client, UnixDatagram) {
+        let (socket, clients) = UnixDatagram::pair().unwrap();
+        socket.set_nonblocking(true).unwrap();
+        clients.set_nonblocking(true).unwrap();
+        let client = Client {
+            id: 1,
+            port: PortRef {
+                node: NodeIdx(0),
+                port: PortNum(1),
+            },
+            qp: 0,
+            is_sm: false,
+            has_asked: false,
+            socket: Socket::Unix(socket),
+            owner: Address::Udp(SocketAddr::from((Ipv4Addr::LOCALHOST, 1))),
+            posted: Vec::new(),
+        };
+        (client, clients)
+    }
+
+    fn delivery(id: u64) -> Delivery {
+        let mut mad = Mad::new(MadAddress::gsi(Lid(7), Sl::ZERO));
+        mad.header_mut().set_transaction_id(TransactionId(id));
+        Delivery {
+            port: PortRef {
+                node: NodeIdx(0),
+                port: PortNum(1),
+            },
+            dest_qp: Qpn::GSI,
+            dest_lid: Lid(9),
+            length: 256,
+            mad,
+        }
+    }
+
+    fn ids(messages: &[Datagram]) -> Vec<u64> {
+        let mads = messages.iter().filter_map(undelivered);
+        mads.map(|mad| mad.header().transaction_id().0).collect()
+    }
+
+    fn read(clients: &UnixDatagram) -> Vec<Datagram> {
+        let mut messages = Vec::new();
+        let mut bytes = [0; Datagram::LEN];
+        while let Ok(length) = clients.recv(&mut bytes) {
+            messages.push(*Datagram::parse(&bytes[..length]).unwrap());
+        }
+        messages
+    }
+
+    #[test]
+    fn posted_messages_are_sent_in_their_order() {
+        let (mut client, clients) = joined();
+        let messages = (0..50).map(|id| incoming(&delivery(id), 0));
+        client.posted.extend(messages);
+        assert_eq!(client.send_posted(), []);
+        assert!(client.posted.is_empty());
+        assert_eq!(ids(&read(&clients)), Vec::from_iter(0..50));
+    }
+
+    #[test]
+    fn what_a_client_has_no_room_for_is_lost_and_it_is_served_again_when_it_reads() {
+        let (mut client, clients) = joined();
+        let messages = (0..10_000).map(|id| incoming(&delivery(id), 0));
+        client.posted.extend(messages);
+        assert_eq!(client.send_posted(), []);
+        assert!(client.posted.is_empty());
+        let arrived = ids(&read(&clients));
+        assert!((1..10_000).contains(&arrived.len()), "{}", arrived.len());
+        assert_eq!(arrived, Vec::from_iter(0..arrived.len() as u64));
+        client.posted.push(incoming(&delivery(7), 0));
+        assert_eq!(client.send_posted(), []);
+        assert_eq!(ids(&read(&clients)), [7]);
+    }
+
+    #[test]
+    fn messages_to_a_client_that_is_gone_are_left_over() {
+        let (mut client, clients) = joined();
+        drop(clients);
+        let messages = (0..50).map(|id| incoming(&delivery(id), 0));
+        client.posted.extend(messages);
+        assert_eq!(ids(&client.send_posted()), Vec::from_iter(0..50));
+    }
+
+    #[test]
+    fn a_datagram_that_did_not_reach_its_client_keeps_its_sender() {
+        let sent = delivery(3);
+        let mad = undelivered(&incoming(&sent, 0)).unwrap();
+        assert_eq!((mad.address.lid, mad.address.qpn), (Lid(7), Qpn::GSI));
+        assert_eq!(mad.bytes, sent.mad.bytes);
+        let given_back = returned(&sent.mad).unwrap();
+        assert_eq!(undelivered(&given_back), None);
+    }
 }

@@ -10,7 +10,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr as UnixAddr, UnixDatagram};
 
-use ib_transport::ibsim::Control;
+use ib_transport::ibsim::{Control, Datagram};
+use ib_transport::mmsg::{Arrivals, send_batch};
+use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_passcred;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketAddrAny, recvmsg};
 use zerocopy::IntoBytes;
@@ -29,10 +31,12 @@ fn unix_name(base: &str, rest: &str) -> io::Result<UnixAddr> {
     UnixAddr::from_abstract_name(format!("{base}:{rest}\0"))
 }
 
-/// Result of sending a datagram.
+/// Result of sending datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sent {
-    Yes,
+    /// So many are sent, one at least.
+    Count(usize),
+    /// The receiver has no room for the first one.
     Full,
     Gone,
 }
@@ -208,34 +212,20 @@ impl Socket {
         }
     }
 
-    /// The next message from the client, cut at the buffer.
-    pub(super) fn receive(&self, bytes: &mut [u8]) -> Option<usize> {
-        loop {
-            let received = match self {
-                Self::Unix(socket) => socket.recv(bytes),
-                Self::Udp(socket) => socket.recv(bytes),
-            };
-            match received {
-                Ok(len) => return Some(len),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => return None,
-            }
-        }
+    /// Reads the next messages of the client. There are none after an error: that of a client that is gone shows when
+    /// something is sent to it.
+    pub(super) fn receive<const N: usize>(&self, messages: &mut Arrivals<N>) {
+        while messages.read(self) == Err(Errno::INTR) {}
     }
 
-    pub(super) fn send(&self, bytes: &[u8]) -> Sent {
+    /// Sends the first of these messages to the client, at least one of them.
+    pub(super) fn send(&self, messages: &[Datagram]) -> Sent {
         loop {
-            let sent = match self {
-                Self::Unix(socket) => socket.send(bytes),
-                Self::Udp(socket) => socket.send(bytes),
-            };
-            return match sent {
-                Ok(_) => Sent::Yes,
-                Err(error) => match error.kind() {
-                    io::ErrorKind::Interrupted => continue,
-                    io::ErrorKind::WouldBlock => Sent::Full,
-                    _ => Sent::Gone,
-                },
+            return match send_batch(self, messages) {
+                Ok(count) => Sent::Count(count),
+                Err(Errno::INTR) => continue,
+                Err(Errno::AGAIN) => Sent::Full,
+                Err(_) => Sent::Gone,
             };
         }
     }

@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use ib_mad::{Attribute, MadHeader, MadStatus, Method, MgmtClass, RmppData, RmppType};
+use ib_mad::{
+    Attribute, MadHeader, MadStatus, Method, MgmtClass, RmppData, RmppType, TransactionId,
+};
 use ib_smp::{
     CapabilityMask, LinearForwardingTable, MftModifier, MulticastForwardingTable, PortInfo,
     SmpDirected, SwitchInfo,
@@ -136,11 +138,8 @@ fn answer(request: &Datagram, last: bool, payload_length: u32, length: u64) -> D
     answer
 }
 
-#[test]
-fn a_receiver_learns_the_length_of_an_answer() {
-    let server = Running::start("Baselid \"H\"[1] 5\n");
-    let manager = server.raw(1_000_001, "H", true).unwrap();
-    let client = server.raw(1_000_002, "H", false).unwrap();
+/// A request of subnet administration to LID 5.
+fn query(id: u64) -> Datagram {
     let mut request = Datagram::new_zeroed();
     request.dlid = Lid(5).into();
     request.dqp = 1.into();
@@ -151,7 +150,17 @@ fn a_receiver_learns_the_length_of_an_answer() {
         .set_base_version(1)
         .set_mgmt_class(MgmtClass::SUBN_ADM)
         .set_class_version(2)
-        .set_method(Method(0x12));
+        .set_method(Method(0x12))
+        .set_transaction_id(TransactionId(id));
+    request
+}
+
+#[test]
+fn a_receiver_learns_the_length_of_an_answer() {
+    let server = Running::start("Baselid \"H\"[1] 5\n");
+    let manager = server.raw(1_000_001, "H", true).unwrap();
+    let client = server.raw(1_000_002, "H", false).unwrap();
+    let request = query(0);
     // The console's line is read by a thread of its own, so the LID may not be there yet: then the request comes back.
     let is_there = (0..10).any(|_| {
         client.send(&request);
@@ -189,6 +198,38 @@ fn a_receiver_learns_the_length_of_an_answer() {
             told,
             "{last} {payload_length} {said}"
         );
+    }
+}
+
+#[test]
+fn each_of_many_requests_to_a_manager_that_is_gone_comes_back() {
+    let server = Running::start("Baselid \"H\"[1] 5\n");
+    let client = server.raw(1_000_002, "H", false).unwrap();
+    for round in 0..3 {
+        let manager = server.raw(1_000_001, "H", true).unwrap();
+        // The console's line is read by a thread of its own, so the LID may not be there yet: then the request comes back.
+        let is_there = (0..10).any(|_| {
+            client.send(&query(1000));
+            manager.recv().is_some() || client.recv().is_none()
+        });
+        assert!(is_there, "LID 5");
+        // Its socket is gone without a message to the server.
+        drop(manager);
+        for id in 0..40 {
+            client.send(&query(id));
+        }
+        let mut ids: Vec<u64> = (0..40)
+            .map(|number| {
+                let message = client.recv();
+                let message = message.unwrap_or_else(|| panic!("round {round}, after {number}"));
+                assert_eq!(message.status.get(), Datagram::TIMED_OUT);
+                let (header, _) = MadHeader::parse(&message.mad, 0).unwrap();
+                // The server has its own mark in the highest 16 bits.
+                header.transaction_id().0 & 0xffff_ffff
+            })
+            .collect();
+        ids.sort_unstable();
+        assert_eq!(ids, Vec::from_iter(0..40), "round {round}");
     }
 }
 

@@ -22,12 +22,14 @@ use ib_wire::{Lid, Qpn, Sl};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
-    net::{RecvFlags, SendFlags, recv, send},
 };
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 use super::{ClientInfo, Control, Datagram, control_type};
-use crate::{MadTransport, Received, TransportError};
+use crate::{
+    MadTransport, Received, TransportError,
+    mmsg::{Arrivals, MAX_BATCH, send_batch},
+};
 
 /// SMInfo (IBA vol. 1, 14.2.5.13).
 const SM_INFO: AttributeId = AttributeId(0x0020);
@@ -54,6 +56,9 @@ impl Default for IbsimOptions {
 }
 
 /// A port of a fabric that ibsim, or a server of its kind, simulates.
+///
+/// Datagrams are queued and leave together: when as many are queued as one system call takes, when the port is asked for
+/// a datagram and none is left from the last read, when it waits, when it is flushed, and when it is dropped.
 pub struct IbsimPort {
     control: UnixDatagram,
     data: UnixDatagram,
@@ -61,8 +66,12 @@ pub struct IbsimPort {
     slot: u32,
     /// The node we sit on, as the server names it.
     node: String,
-    /// Datagrams that arrived while a send waited for room.
+    /// Messages that wait to be sent; fewer than [`MAX_BATCH`] between two calls.
+    queued: Vec<Datagram>,
+    /// Datagrams that were read and not yet asked for.
     arrived: VecDeque<Received>,
+    /// Space for a read. One byte more than a message has shows a longer one.
+    space: Arrivals<{ Datagram::LEN + 1 }>,
 }
 
 impl fmt::Debug for IbsimPort {
@@ -128,7 +137,9 @@ impl IbsimPort {
             data,
             slot: info.id.get(),
             node: String::from_utf8_lossy(info.node_name()).into_owned(),
+            queued: Vec::with_capacity(MAX_BATCH),
             arrived: VecDeque::new(),
+            space: Arrivals::default(),
         };
         let slot =
             address(&format!("{server}:out{}", port.slot)).map_err(io_error("name a socket"))?;
@@ -162,19 +173,17 @@ impl IbsimPort {
         for byte in request.bytes.iter_mut().skip(32).take(4) {
             *byte = 0xff;
         }
-        self.write(&request)?;
+        self.queued.push(message(&request));
+        self.send_queued(None)?;
         // The server reads both sockets in one loop. When it answers the second question, the request, which was there
         // before the first one, has been passed on or returned.
         for _ in 0..2 {
             let question = Control::new(control_type::GET_PORT, self.slot, &[]);
             exchange(&self.control, &question, &self.node)?;
         }
-        while let Some(received) = self.take()? {
-            if let Received::Returned(_) = received {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        self.read()?;
+        let returned = |received: &Received| matches!(received, Received::Returned(_));
+        Ok(self.arrived.drain(..).any(|received| returned(&received)))
     }
 
     /// The node we sit on, as the server names it.
@@ -188,6 +197,7 @@ impl IbsimPort {
     /// # Errors
     /// If the server does not answer, or refuses.
     pub fn announce_sm(&mut self, on: bool) -> Result<(), TransportError> {
+        self.send_queued(None)?;
         let on = u32::from(on).to_ne_bytes();
         let request = Control::new(control_type::SET_ISSM, self.slot, &on);
         let reply = exchange(&self.control, &request, &self.node)?;
@@ -200,66 +210,50 @@ impl IbsimPort {
         }
     }
 
-    /// Takes in one message that is there now.
-    fn take(&self) -> Result<Option<Received>, TransportError> {
+    /// Reads the messages that are there now.
+    fn read(&mut self) -> Result<(), TransportError> {
         loop {
-            let mut message = Datagram::new_zeroed();
-            match recv(&self.data, message.as_mut_bytes(), RecvFlags::DONTWAIT) {
-                // Both are the length; of a longer message the first is cut.
-                Ok((_, length)) if length == Datagram::LEN => {
-                    let length = message.length.get();
-                    complete(
-                        &mut message.mad,
-                        usize::try_from(length).unwrap_or(Mad::LEN),
-                    );
-                    let mad = Mad {
-                        address: sender(&message),
-                        bytes: message.mad,
-                    };
-                    return Ok(Some(match message.status.get() {
-                        0 => Received::Mad(mad),
-                        _ => Received::Returned(mad),
-                    }));
-                }
+            match self.space.read(&self.data) {
                 // A message of another size is no datagram of this protocol.
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => return Ok(None),
+                Ok(()) => self
+                    .arrived
+                    .extend(self.space.iter().filter_map(Datagram::parse).map(received)),
+                Err(Errno::INTR) => continue,
+                Err(Errno::AGAIN) => {}
                 Err(error) => return Err(gone(error)),
+            }
+            // One batch is enough while it has a datagram: a caller that is slow leaves the others to the kernel.
+            if !self.arrived.is_empty() || !self.space.is_full() {
+                return Ok(());
             }
         }
     }
 
-    fn write(&mut self, mad: &Mad) -> Result<(), TransportError> {
-        let permissive = mad.address.lid.is_permissive();
-        let message = Datagram {
-            dlid: mad.address.lid.into(),
-            // The server fills in our LID.
-            slid: if permissive {
-                Lid::PERMISSIVE
-            } else {
-                Lid::NONE
-            }
-            .into(),
-            dqp: mad.address.qpn.bits().into(),
-            sqp: own_queue_pair(mad).bits().into(),
-            length: (mad.used_len() as u64).into(),
-            mad: mad.bytes,
-            ..Datagram::new_zeroed()
-        };
-        loop {
-            match send(&self.data, message.as_bytes(), SendFlags::DONTWAIT) {
-                Ok(_) => return Ok(()),
+    /// Sends what is queued; waits for room until `deadline`, or as long as it takes.
+    fn send_queued(&mut self, deadline: Option<std::time::Instant>) -> Result<(), TransportError> {
+        let mut sent = 0;
+        while let Some(rest) = self.queued.get(sent..).filter(|rest| !rest.is_empty()) {
+            match send_batch(&self.data, rest) {
+                Ok(count) => sent = sent.saturating_add(count),
                 Err(Errno::INTR) => {}
                 // The server's queue is full. It may itself wait for us to read: take what is there.
                 Err(Errno::AGAIN | Errno::NOBUFS) => {
-                    self.poll(PollFlags::IN | PollFlags::OUT, None)?;
-                    while let Some(received) = self.take()? {
-                        self.arrived.push_back(received);
+                    let now = std::time::Instant::now();
+                    let wait = deadline.map(|deadline| deadline.saturating_duration_since(now));
+                    if wait.is_some_and(|wait| wait.is_zero()) {
+                        return Err(gone(Errno::AGAIN));
                     }
+                    self.poll(PollFlags::IN | PollFlags::OUT, wait)?;
+                    self.read()?;
                 }
-                Err(error) => return Err(gone(error)),
+                Err(error) => {
+                    self.queued.clear();
+                    return Err(gone(error));
+                }
             }
         }
+        self.queued.clear();
+        Ok(())
     }
 
     fn poll(&self, events: PollFlags, wait: Option<Duration>) -> Result<(), TransportError> {
@@ -276,26 +270,37 @@ impl MadTransport for IbsimPort {
     type Error = TransportError;
 
     fn send(&mut self, _: Instant, mad: &Mad) -> Result<(), TransportError> {
-        self.write(mad)
-    }
-
-    fn recv(&mut self, _: Instant) -> Result<Option<Received>, TransportError> {
-        match self.arrived.pop_front() {
-            Some(received) => Ok(Some(received)),
-            None => self.take(),
+        self.queued.push(message(mad));
+        match self.queued.len() < MAX_BATCH {
+            true => Ok(()),
+            false => self.send_queued(None),
         }
     }
 
+    fn recv(&mut self, _: Instant) -> Result<Option<Received>, TransportError> {
+        if self.arrived.is_empty() {
+            self.send_queued(None)?;
+            self.read()?;
+        }
+        Ok(self.arrived.pop_front())
+    }
+
     fn wait(&mut self, now: Instant, until: Option<Instant>) -> Result<bool, TransportError> {
+        self.send_queued(None)?;
         if self.arrived.is_empty() {
             self.poll(PollFlags::IN, until.map(|until| until.since(now)))?;
         }
         Ok(true)
     }
+
+    fn flush(&mut self, _: Instant) -> Result<(), TransportError> {
+        self.send_queued(None)
+    }
 }
 
 impl AsFd for IbsimPort {
-    /// Readable when a datagram is there, unless a send has already taken it in.
+    /// Readable when a datagram is there that was not read yet: `recv` may have others, so it is called until it has none
+    /// before this is waited for.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.data.as_fd()
     }
@@ -303,10 +308,46 @@ impl AsFd for IbsimPort {
 
 impl Drop for IbsimPort {
     fn drop(&mut self) {
+        // A server that hangs must not keep the program from its end. There is nobody to report an error to.
+        let _ = self.send_queued(Some(std::time::Instant::now() + Self::CONTROL_TIMEOUT));
         // Waits for the reply: a server that answers a socket that is gone would not free the slot. If the
         // server itself is gone, nothing is left to free.
         let request = Control::new(control_type::DISCONNECT, self.slot, &[]);
         let _ = exchange(&self.control, &request, &self.node);
+    }
+}
+
+/// The message that carries a datagram to the server.
+fn message(mad: &Mad) -> Datagram {
+    let permissive = mad.address.lid.is_permissive();
+    Datagram {
+        dlid: mad.address.lid.into(),
+        // The server fills in our LID.
+        slid: if permissive {
+            Lid::PERMISSIVE
+        } else {
+            Lid::NONE
+        }
+        .into(),
+        dqp: mad.address.qpn.bits().into(),
+        sqp: own_queue_pair(mad).bits().into(),
+        length: (mad.used_len() as u64).into(),
+        mad: mad.bytes,
+        ..Datagram::new_zeroed()
+    }
+}
+
+/// The datagram that a message of the server carries.
+fn received(message: &Datagram) -> Received {
+    let mut mad = Mad {
+        address: sender(message),
+        bytes: message.mad,
+    };
+    let length = usize::try_from(message.length.get()).unwrap_or(Mad::LEN);
+    complete(&mut mad.bytes, length);
+    match message.status.get() {
+        0 => Received::Mad(mad),
+        _ => Received::Returned(mad),
     }
 }
 
@@ -423,9 +464,175 @@ fn gone(error: Errno) -> TransportError {
 
 #[cfg(test)]
 mod tests {
-    use ib_mad::{AttributeId, Method};
+    use ib_mad::{AttributeId, Method, TransactionId};
 
     use super::*;
+
+    /// A port, and the server's ends of its two sockets: of control messages and of datagrams.
+    fn joined() -> (IbsimPort, UnixDatagram, UnixDatagram) {
+        let (control, servers_control) = UnixDatagram::pair().unwrap();
+        let (data, servers_data) = UnixDatagram::pair().unwrap();
+        // The answer to the message by which a dropped port frees its slot.
+        let freed = Control::new(control_type::DISCONNECT, 0, &[]);
+        servers_control.send(freed.as_bytes()).unwrap();
+        servers_data.set_nonblocking(true).unwrap();
+        let port = IbsimPort {
+            control,
+            data,
+            slot: 0,
+            node: "H".to_owned(),
+            queued: Vec::new(),
+            arrived: VecDeque::new(),
+            space: Arrivals::default(),
+        };
+        (port, servers_control, servers_data)
+    }
+
+    fn numbered(id: u64) -> Mad {
+        let mut mad = Mad::new(MadAddress::gsi(Lid(1), Sl::ZERO));
+        mad.header_mut().set_transaction_id(TransactionId(id));
+        mad
+    }
+
+    fn number(received: Received) -> u64 {
+        match received {
+            Received::Mad(mad) => mad.header().transaction_id().0,
+            Received::Returned(mad) => panic!("returned: {mad:?}"),
+        }
+    }
+
+    /// The numbers of the datagrams that have arrived at the server.
+    fn arrived(server: &UnixDatagram) -> Vec<u64> {
+        let mut space = [0; Datagram::LEN];
+        let mut numbers = Vec::new();
+        while let Ok(length) = server.recv(&mut space) {
+            let message = Datagram::parse(&space[..length]).unwrap();
+            numbers.push(number(received(message)));
+        }
+        numbers
+    }
+
+    const NOW: Instant = Instant::ZERO;
+
+    #[test]
+    fn datagrams_leave_together_at_the_latest_when_the_port_would_wait() {
+        type Cause = fn(IbsimPort) -> Option<IbsimPort>;
+        let causes: [(&str, Cause); 4] = [
+            ("recv", |mut port| {
+                assert_eq!(port.recv(NOW).unwrap(), None);
+                Some(port)
+            }),
+            ("wait", |mut port| {
+                port.wait(NOW, Some(NOW)).unwrap();
+                Some(port)
+            }),
+            ("flush", |mut port| {
+                port.flush(NOW).unwrap();
+                Some(port)
+            }),
+            ("drop", |_| None),
+        ];
+        for (cause, act) in causes {
+            let (mut port, _control, server) = joined();
+            for id in 1..=3 {
+                port.send(NOW, &numbered(id)).unwrap();
+            }
+            assert_eq!(arrived(&server), [], "before {cause}");
+            let _port = act(port);
+            assert_eq!(arrived(&server), [1, 2, 3], "after {cause}");
+        }
+    }
+
+    #[test]
+    fn a_whole_batch_leaves_at_once() {
+        let (mut port, _control, server) = joined();
+        let ids = 0..MAX_BATCH as u64 + 1;
+        for id in ids.clone() {
+            port.send(NOW, &numbered(id)).unwrap();
+        }
+        assert_eq!(arrived(&server), Vec::from_iter(0..MAX_BATCH as u64));
+        port.flush(NOW).unwrap();
+        assert_eq!(arrived(&server), [MAX_BATCH as u64]);
+    }
+
+    #[test]
+    fn what_was_read_is_given_before_more_is_sent() {
+        let (mut port, _control, server) = joined();
+        for id in 1..=2 {
+            server.send(message(&numbered(id)).as_bytes()).unwrap();
+        }
+        assert_eq!(port.recv(NOW).unwrap().map(number), Some(1));
+        port.send(NOW, &numbered(7)).unwrap();
+        assert_eq!(port.recv(NOW).unwrap().map(number), Some(2));
+        assert_eq!(arrived(&server), []);
+        assert_eq!(port.recv(NOW).unwrap(), None);
+        assert_eq!(arrived(&server), [7]);
+    }
+
+    #[test]
+    fn a_server_without_room_is_read_from_and_nothing_is_lost() {
+        const COUNT: u64 = 5000;
+        let (mut port, _control, server) = joined();
+        server.set_nonblocking(false).unwrap();
+        // Ends the test if either side waits for the other one.
+        server
+            .set_write_timeout(Some(Duration::from_secs(20)))
+            .unwrap();
+        server
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .unwrap();
+        let echo = std::thread::spawn(move || {
+            let mut space = [0; Datagram::LEN];
+            for _ in 0..COUNT {
+                server.recv(&mut space).unwrap();
+                server.send(&space).unwrap();
+            }
+            server
+        });
+        // More than the queues of both sockets hold.
+        for id in 0..COUNT {
+            port.send(NOW, &numbered(id)).unwrap();
+        }
+        for id in 0..COUNT {
+            let answer = loop {
+                match port.recv(NOW).unwrap() {
+                    Some(answer) => break answer,
+                    None => port.wait(NOW, None).unwrap(),
+                };
+            };
+            assert_eq!(number(answer), id);
+        }
+        let server = echo.join().unwrap();
+        server.set_nonblocking(true).unwrap();
+        assert_eq!(arrived(&server), []);
+    }
+
+    #[test]
+    fn a_server_that_is_gone_is_an_error_of_what_was_to_be_sent() {
+        let causes: [fn(&mut IbsimPort) -> Result<(), TransportError>; 3] = [
+            |port| port.recv(NOW).map(|_| ()),
+            |port| port.wait(NOW, Some(NOW)).map(|_| ()),
+            |port| port.flush(NOW),
+        ];
+        for act in causes {
+            let (mut port, _control, server) = joined();
+            port.send(NOW, &numbered(1)).unwrap();
+            drop(server);
+            let error = act(&mut port).unwrap_err();
+            assert!(matches!(error, TransportError::Closed { .. }), "{error}");
+        }
+    }
+
+    #[test]
+    fn messages_of_another_length_are_no_datagrams() {
+        let (mut port, _control, server) = joined();
+        for length in [0, 287, 289, 4096] {
+            server.send(&vec![0xa5; length]).unwrap();
+        }
+        server.send(message(&numbered(5)).as_bytes()).unwrap();
+        assert_eq!(port.recv(NOW).unwrap().map(number), Some(5));
+        assert_eq!(port.recv(NOW).unwrap(), None);
+    }
 
     /// An answer to a GetTable as a program writes it that leaves segments to the layer below.
     fn table() -> Mad {
