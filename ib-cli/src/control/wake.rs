@@ -128,8 +128,9 @@ impl WakeablePort {
         woken
     }
 
-    /// Waits for the port and the waker. Returns `false` if the port's files cannot be waited for.
-    fn poll(&self, wait: Option<Duration>) -> Result<bool, TransportError> {
+    /// Waits for the port and the waker, and empties the pipe if it was woken. Returns `false` if the port's files cannot be
+    /// waited for.
+    fn poll(&mut self, wait: Option<Duration>) -> Result<bool, TransportError> {
         let port = self.port.as_ref();
         let mut files = port.map_or_else(Vec::new, DevicePort::files);
         files.push(self.reader.as_fd());
@@ -141,7 +142,12 @@ impl WakeablePort {
         match poll(&mut files, wait.as_ref()) {
             Ok(_) => {
                 let unknown = |file: &PollFd<'_>| file.revents().contains(PollFlags::NVAL);
-                Ok(!files.iter().any(unknown))
+                let is_known = !files.iter().any(unknown);
+                let is_woken = files.last().is_some_and(|pipe| !pipe.revents().is_empty());
+                if is_known && is_woken {
+                    self.take_wake();
+                }
+                Ok(is_known)
             }
             Err(rustix::io::Errno::INTR) => Ok(true),
             Err(error) => Err(TransportError::Io {
@@ -184,7 +190,6 @@ impl MadTransport for WakeablePort {
         let retry_at = self.port.is_none().then_some(self.retry_at);
         let until = Instant::earliest([until, retry_at]);
         if self.polls && self.poll(until.map(|until| until.since(now)))? {
-            self.take_wake();
             return Ok(true);
         }
         self.polls = false;

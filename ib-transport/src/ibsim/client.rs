@@ -70,6 +70,8 @@ pub struct IbsimPort {
     queued: Vec<Datagram>,
     /// Datagrams that were read and not yet asked for.
     arrived: VecDeque<Received>,
+    /// Time of the last read, if it found all that was there and no further one was left out since.
+    emptied_at: Option<Instant>,
     /// Space for a read. One byte more than a message has shows a longer one.
     space: Arrivals<{ Datagram::LEN + 1 }>,
 }
@@ -86,6 +88,10 @@ impl fmt::Debug for IbsimPort {
 impl IbsimPort {
     /// A server answers control requests at once; one that does not is taken for dead.
     const CONTROL_TIMEOUT: Duration = Duration::from_secs(5);
+
+    /// Once a read has found all that was there, the next one is left out if it comes so soon: it would find little, and a
+    /// wait follows as a rule, which ends at once if something has arrived. Far below the time-out of any request.
+    const STILL_EMPTY: Duration = Duration::from_millis(1);
 
     /// Attaches to a node of the server.
     ///
@@ -139,6 +145,7 @@ impl IbsimPort {
             node: String::from_utf8_lossy(info.node_name()).into_owned(),
             queued: Vec::with_capacity(MAX_BATCH),
             arrived: VecDeque::new(),
+            emptied_at: None,
             space: Arrivals::default(),
         };
         let slot =
@@ -277,10 +284,15 @@ impl MadTransport for IbsimPort {
         }
     }
 
-    fn recv(&mut self, _: Instant) -> Result<Option<Received>, TransportError> {
+    fn recv(&mut self, now: Instant) -> Result<Option<Received>, TransportError> {
         if self.arrived.is_empty() {
             self.send_queued(None)?;
-            self.read()?;
+            let emptied_at = self.emptied_at.take();
+            if emptied_at.is_none_or(|at| now.since(at) > Self::STILL_EMPTY) {
+                self.read()?;
+                let is_all = !self.arrived.is_empty() && !self.space.is_full();
+                self.emptied_at = is_all.then_some(now);
+            }
         }
         Ok(self.arrived.pop_front())
     }
@@ -483,6 +495,7 @@ mod tests {
             node: "H".to_owned(),
             queued: Vec::new(),
             arrived: VecDeque::new(),
+            emptied_at: None,
             space: Arrivals::default(),
         };
         (port, servers_control, servers_data)
@@ -567,6 +580,22 @@ mod tests {
         assert_eq!(arrived(&server), []);
         assert_eq!(port.recv(NOW).unwrap(), None);
         assert_eq!(arrived(&server), [7]);
+    }
+
+    #[test]
+    fn what_arrives_after_a_read_is_found_by_the_next_one_but_one_or_after_a_while() {
+        let (mut port, _control, server) = joined();
+        let arrives = |id| server.send(message(&numbered(id)).as_bytes()).unwrap();
+        arrives(1);
+        assert_eq!(port.recv(NOW).unwrap().map(number), Some(1));
+        arrives(2);
+        assert_eq!(port.recv(NOW).unwrap(), None);
+        assert_eq!(port.recv(NOW).unwrap().map(number), Some(2));
+        // An engine that took long over a datagram does not miss the answers that came meanwhile.
+        arrives(3);
+        let later = NOW + Duration::from_millis(2);
+        assert_eq!(port.recv(later).unwrap().map(number), Some(3));
+        assert_eq!(port.recv(later).unwrap(), None);
     }
 
     #[test]
