@@ -638,7 +638,8 @@ mod tests {
 
     #[test]
     fn a_server_that_is_gone_is_an_error_of_what_was_to_be_sent() {
-        let causes: [fn(&mut IbsimPort) -> Result<(), TransportError>; 3] = [
+        type Cause = fn(&mut IbsimPort) -> Result<(), TransportError>;
+        let causes: [Cause; 3] = [
             |port| port.recv(NOW).map(|_| ()),
             |port| port.wait(NOW, Some(NOW)).map(|_| ()),
             |port| port.flush(NOW),
