@@ -3,7 +3,7 @@
 use alloc::{collections::BTreeSet, vec::Vec};
 
 use ib_routing::PortRef;
-use ib_smp::MulticastForwardingTable;
+use ib_smp::{DrPath, MulticastForwardingTable};
 use ib_wire::{Lid, PortNum, Sl, Vl};
 
 use crate::snapshot::{Snapshot, SnapshotNode};
@@ -179,6 +179,47 @@ impl Snapshot {
         path
     }
 
+    /// The end ports to which a switch forwards packets by one of its ports, each with those of its LIDs that go there.
+    /// Empty for a port of another node.
+    #[must_use]
+    pub fn forwarded_by(&self, at: PortRef) -> Vec<(PortRef, Vec<Lid>)> {
+        let Some(node) = self.node(at.node).filter(|node| node.is_switch()) else {
+            return Vec::new();
+        };
+        let ends = self.ports().filter_map(|(end, owner, port)| {
+            let lids = port
+                .lids()
+                .filter(|_| owner.managing_port(end.port) == end.port)?;
+            let by_port = lids
+                .iter()
+                .filter(|&lid| node.lft_port(lid) == Some(at.port));
+            let by_port: Vec<Lid> = by_port.collect();
+            (!by_port.is_empty()).then_some((end, by_port))
+        });
+        ends.collect()
+    }
+
+    /// The nodes on a directed route from the own node: the port by which each is entered, and the port by which the route
+    /// leaves it, which the last one has not. A route that leaves what was read ends at the last port on it that is known.
+    #[must_use]
+    pub fn nodes_on(&self, route: &DrPath) -> Vec<(PortRef, Option<PortNum>)> {
+        let Some(own) = self.own_port else {
+            return Vec::new();
+        };
+        let mut nodes = Vec::new();
+        let mut here = own;
+        for port in route.ports() {
+            nodes.push((here, Some(port)));
+            let leaving = PortRef { port, ..here };
+            match self.port(leaving).and_then(|port| port.peer) {
+                Some(next) => here = next,
+                None => return nodes,
+            }
+        }
+        nodes.push((here, None));
+        nodes
+    }
+
     /// The paths of a packet from a port to a multicast group, according to the tables installed in the switches.
     #[must_use]
     pub fn multicast_path(&self, from: PortRef, mlid: Lid) -> MulticastPath {
@@ -313,6 +354,53 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_port_of_a_switch_forwards_what_its_table_says() {
+        let snapshot = brought_up("gen-karyn-4-2");
+        let (host, _, port) = snapshot
+            .ports()
+            .find(|(_, node, _)| !node.is_switch())
+            .unwrap();
+        let leaf = port.peer.unwrap();
+        assert_eq!(snapshot.forwarded_by(leaf), [(host, [port.lid()].into())]);
+        assert_eq!(snapshot.forwarded_by(host), []);
+        // Each end port but those of the switch itself is behind one of its ports.
+        let switch = snapshot.node(leaf.node).unwrap();
+        let external = switch.ports().filter(|(number, _)| number.0 > 0);
+        let behind =
+            external.map(|(port, _)| snapshot.forwarded_by(PortRef { port, ..leaf }).len());
+        let ends = snapshot.ports().filter(|(at, node, port)| {
+            node.managing_port(at.port) == at.port && port.lid().is_unicast()
+        });
+        assert_eq!(behind.sum::<usize>(), ends.count() - 1);
+    }
+
+    #[test]
+    fn the_nodes_on_a_directed_route_are_those_it_was_read_by() {
+        let snapshot = brought_up("gen-karyn-4-2");
+        for node in snapshot.nodes.iter() {
+            let found = snapshot.nodes_on(&node.path);
+            assert_eq!(found.len(), node.path.ports().count() + 1);
+            let (last, out) = found.last().unwrap();
+            assert_eq!(
+                (snapshot.node(last.node).unwrap().guid(), *out),
+                (node.guid(), None)
+            );
+        }
+        let beyond = snapshot
+            .nodes
+            .iter()
+            .next()
+            .unwrap()
+            .path
+            .then(PortNum(200))
+            .unwrap();
+        assert_eq!(
+            snapshot.nodes_on(&beyond).last().unwrap().1,
+            Some(PortNum(200))
+        );
     }
 
     #[test]

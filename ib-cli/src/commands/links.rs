@@ -1,14 +1,16 @@
 //! `ib links`: every link once, with both ends.
 
-use std::io;
+use std::io::{self, Write as _};
 
-use ib_diag::{Contents, LinkEnd, LinkView, Snapshot};
+use ib_diag::{Contents, LinkEnd, LinkView, Named, Snapshot};
+use ib_routing::PortRef;
+use ib_wire::Lid;
 use serde_json::{Map, Value, json};
 
 use crate::{
     error::{CliError, Verdict},
     output::{
-        json,
+        count, json,
         place::{self, LinkState, shown},
         stderr,
         table::Table,
@@ -34,6 +36,9 @@ pub struct LinksArgs {
     /// List links that are slower than both ends support
     #[arg(long)]
     slow: bool,
+    /// With NODE:PORT: list the end ports to which each end of the link forwards packets over it, by the installed tables
+    #[arg(long, requires = "of", conflicts_with_all = ["down", "narrow", "slow"])]
+    through: bool,
     #[command(flatten)]
     source: SourceArgs,
 }
@@ -41,16 +46,24 @@ pub struct LinksArgs {
 const EXAMPLES: &str = "\
 Examples:
   ib links
+  ib links 'leaf 3:17' --through             whom it concerns if this cable is pulled
   ib links --narrow --slow                   what to look at first
   ib links 'leaf 3' --down --json";
 
 pub fn run(args: LinksArgs, as_json: bool) -> Result<Verdict, CliError> {
-    let snapshot = args.source.snapshot(Contents::empty())?;
+    let contents = match args.through {
+        true => Contents::FORWARDING,
+        false => Contents::empty(),
+    };
+    let snapshot = args.source.snapshot(contents)?;
     let wanted = args
         .of
         .as_deref()
         .map(|text| find(&snapshot, text))
         .transpose()?;
+    if let (true, Some(wanted)) = (args.through, wanted) {
+        return through(&snapshot, wanted, as_json);
+    }
     let has_choice = args.down || args.narrow || args.slow;
     let mut links = snapshot.links();
     links.retain(|link| {
@@ -101,6 +114,45 @@ pub fn run(args: LinksArgs, as_json: bool) -> Result<Verdict, CliError> {
         ]);
     }
     table.print(&mut out)?;
+    Ok(Verdict::Holds)
+}
+
+/// Prints the end ports to which each end of the link of a port forwards packets over it.
+fn through(snapshot: &Snapshot, wanted: Named, as_json: bool) -> Result<Verdict, CliError> {
+    let at = PortRef {
+        node: wanted.node,
+        port: wanted
+            .port
+            .ok_or_else(|| CliError::input("--through: expected a port, as NODE:PORT"))?,
+    };
+    let peer = snapshot.port(at).and_then(|port| port.peer);
+    let mut out = io::stdout().lock();
+    if as_json {
+        let lids = |lids: Vec<Lid>| -> Vec<u16> { lids.into_iter().map(|lid| lid.0).collect() };
+        let ends = [Some(at), peer].into_iter().flatten().map(|end| {
+            let forwarded = snapshot.forwarded_by(end).into_iter().map(|(to, by)| {
+                let mut map = place::port(snapshot, to);
+                map.insert("lids".to_owned(), json!(lids(by)));
+                Value::Object(map)
+            });
+            json!({
+                "port": place::port(snapshot, end),
+                "forwards_to": forwarded.collect::<Vec<_>>(),
+            })
+        });
+        json::print(&mut out, &json!({ "ends": ends.collect::<Vec<_>>() }))?;
+        return Ok(Verdict::Holds);
+    }
+    for end in [Some(at), peer].into_iter().flatten() {
+        let forwarded = snapshot.forwarded_by(end);
+        let names = forwarded.iter().map(|(to, _)| place::text(snapshot, *to));
+        let names: Vec<String> = names.collect();
+        let count = count(names.len(), "end port", "end ports");
+        writeln!(out, "{} forwards to {count}", place::text(snapshot, end))?;
+        for name in names {
+            writeln!(out, "  {name}")?;
+        }
+    }
     Ok(Verdict::Holds)
 }
 

@@ -324,7 +324,7 @@ pub fn lid(text: &str) -> Result<Lid, String> {
 }
 
 /// A directed route in the notation of [`PortAddress`].
-fn route(text: &str) -> Result<DrPath, String> {
+pub fn route(text: &str) -> Result<DrPath, String> {
     match text.parse() {
         Ok(PortAddress::Route(path)) => Ok(path),
         Ok(_) => Err(format!(

@@ -4,10 +4,12 @@ use std::io::{self, Write};
 
 use ib_diag::{Contents, MulticastPath, Path, PathEnd, Snapshot};
 use ib_routing::PortRef;
+use ib_smp::DrPath;
 use ib_wire::{Lid, Sl};
 use serde_json::{Value, json};
 
 use crate::{
+    commands::query::route,
     error::{CliError, Verdict},
     output::{json, place, table::Table},
     source::{SourceArgs, find},
@@ -22,10 +24,10 @@ mod sa_path;
 #[command(after_help = EXAMPLES)]
 pub struct TraceArgs {
     /// Start of the packet: a node or NODE:PORT, where NODE is a name, GUID, LID, GID or directed route
-    #[arg(value_name = "A")]
-    start: String,
+    #[arg(value_name = "A", required_unless_present = "direct")]
+    start: Option<String>,
     /// Destination of the packet, in the same form; not needed with --mlid
-    #[arg(value_name = "B", required_unless_present = "mlid")]
+    #[arg(value_name = "B", required_unless_present_any = ["mlid", "direct"])]
     to: Option<String>,
     /// Service level of the packet, 0 to 15
     #[arg(long, value_name = "N", default_value = "0", value_parser = service_level)]
@@ -33,6 +35,9 @@ pub struct TraceArgs {
     /// Instead show which ports get a packet to this multicast LID
     #[arg(long, value_name = "MLID", value_parser = mlid, conflicts_with = "to")]
     mlid: Option<Lid>,
+    /// Instead name the nodes on this directed route: 0 is the own node, then the output ports
+    #[arg(long, value_name = "0,P,P...", value_parser = route, conflicts_with_all = ["start", "to", "mlid", "sl"])]
+    direct: Option<DrPath>,
     #[command(flatten)]
     source: SourceArgs,
 }
@@ -41,7 +46,8 @@ const EXAMPLES: &str = "\
 Examples:
   ib trace node01 node17
   ib trace 12 'leaf 3:0' --from monday.ibsnap
-  ib trace node01 --mlid 0xc001";
+  ib trace node01 --mlid 0xc001
+  ib trace --direct 0,1,4                    the nodes on a route that a warning names";
 
 pub fn service_level(text: &str) -> Result<Sl, String> {
     let sl = text.parse().ok().and_then(|sl| Sl::try_new(sl).ok());
@@ -55,8 +61,11 @@ fn mlid(text: &str) -> Result<Lid, String> {
 
 pub fn run(args: TraceArgs, as_json: bool) -> Result<Verdict, CliError> {
     let source = args.source.open()?;
+    if let Some(route) = &args.direct {
+        return on_route(&source.snapshot(Contents::empty())?, route, as_json);
+    }
     let snapshot = source.snapshot_of_routes(Contents::FORWARDING | Contents::QOS)?;
-    let from = find(&snapshot, &args.start)?.port_of(&snapshot);
+    let from = find(&snapshot, args.start.as_deref().unwrap_or_default())?.port_of(&snapshot);
     let mut out = io::stdout().lock();
     if let Some(mlid) = args.mlid {
         let path = snapshot.multicast_path(from, mlid);
@@ -85,6 +94,53 @@ pub fn run(args: TraceArgs, as_json: bool) -> Result<Verdict, CliError> {
         sa.print(&mut out)?;
     }
     Ok(Verdict::of(path.end == PathEnd::Arrived))
+}
+
+/// Prints the nodes on a directed route.
+fn on_route(snapshot: &Snapshot, route: &DrPath, as_json: bool) -> Result<Verdict, CliError> {
+    let nodes = snapshot.nodes_on(route);
+    let is_whole = nodes.last().is_some_and(|(_, output)| output.is_none());
+    let mut out = io::stdout().lock();
+    if as_json {
+        let hops = nodes.iter().map(|(input, output)| {
+            let mut map = place::port(snapshot, *input);
+            map.shift_remove("port");
+            map.insert("input".to_owned(), json!(input.port.0));
+            map.insert("output".to_owned(), json!(output.map(|port| port.0)));
+            Value::Object(map)
+        });
+        let hops: Vec<Value> = hops.collect();
+        json::print(
+            &mut out,
+            &json!({ "direct": route.to_string(), "hops": hops, "arrived": is_whole }),
+        )?;
+        return Ok(Verdict::of(is_whole));
+    }
+    let mut table = Table::new(["hop", "node", "guid", "in", "out"]);
+    for (number, (input, output)) in nodes.iter().enumerate() {
+        let guid = snapshot
+            .node(input.node)
+            .map(|node| node.guid().to_string());
+        table.row([
+            number.to_string(),
+            snapshot.name(input.node),
+            guid.unwrap_or_default(),
+            input.port.to_string(),
+            output.map_or_else(String::new, |port| port.to_string()),
+        ]);
+    }
+    table.print(&mut out)?;
+    if let (false, Some((input, Some(port)))) = (is_whole, nodes.last()) {
+        let place = place::text(
+            snapshot,
+            PortRef {
+                port: *port,
+                ..*input
+            },
+        );
+        writeln!(out, "{place} leads to no device that responds")?;
+    }
+    Ok(Verdict::of(is_whole))
 }
 
 /// The port that a text names, and the LID by which it is addressed.

@@ -32,25 +32,6 @@ fn discover_prints_what_ibnetdiscover_prints() {
 }
 
 #[test]
-fn names_of_a_map_stand_where_ibnetdiscover_has_them() {
-    let file = fabric("gen-karyn-4-2");
-    let ibsim = Ibsim::start(&file).unwrap();
-    let node = first_ca(&file);
-    let map = ibsim.file("names");
-    let text = "0x0010000000000010 \"the second host\"\n0x0020000000000000 \"the first leaf\"\n";
-    std::fs::write(&map, text).unwrap();
-    let map = map.to_str().unwrap();
-    let theirs = ["--node-name-map", map];
-    let theirs = printed_by_peer(ibsim.client("ibnetdiscover", &node).args(theirs));
-    let ours = ib(&ibsim, &node, &["discover", "--node-name-map", map]);
-    assert!(
-        ours.contains("the second host") && ours.contains("the first leaf"),
-        "{ours}"
-    );
-    assert_eq!(topology(&ours), topology(&theirs));
-}
-
-#[test]
 fn discover_works_under_the_preloaded_library() {
     let file = fabric("real-edr-102");
     let ibsim = Ibsim::start(&file).unwrap();

@@ -35,7 +35,9 @@ const colour = node => {
   subnetMap.draw();
   const [x, y] = subnetMap.screen(node);
   const ratio = window.devicePixelRatio || 1;
-  return [...canvas.getContext('2d').getImageData(x * ratio - 8, y * ratio + 1, 1, 1).data].slice(0, 3).join();
+  // Between the edge of the box and its name.
+  const top = y - sizeOf(subnet.nodes[node])[1] * subnetMap.view().scale / 2 + 2;
+  return [...canvas.getContext('2d').getImageData(x * ratio, top * ratio, 1, 1).data].slice(0, 3).join();
 };
 ";
 

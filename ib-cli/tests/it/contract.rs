@@ -315,3 +315,50 @@ fn a_change_of_a_port_is_said_before_it_is_made_and_takes_a_route_around_the_lin
         Some(2)
     );
 }
+
+#[test]
+fn the_nodes_on_a_directed_route_and_the_users_of_a_link_are_named() {
+    let mut fabric = Fabric::start("gen-karyn-4-2");
+    let nodes = fabric.json(0, &["nodes"]);
+    let nodes = nodes["nodes"].as_array().unwrap();
+    let host = nodes
+        .iter()
+        .find(|node| node["name"] == "host00007 HCA-1")
+        .unwrap();
+    let route = host["direct"].as_str().unwrap();
+    let found = fabric.json(0, &["trace", "--direct", route]);
+    let hops = found["hops"].as_array().unwrap();
+    assert_eq!(hops.len(), route.split(',').count());
+    assert_eq!(hops.last().unwrap()["node_guid"], host["node_guid"]);
+    let before = &hops[hops.len() - 2];
+    let port = format!(
+        "{}:{}",
+        before["node_guid"].as_str().unwrap(),
+        before["output"]
+    );
+    let users = fabric.json(0, &["links", &port, "--through"]);
+    let ends = users["ends"].as_array().unwrap();
+    assert_eq!(ends[0]["forwards_to"][0]["lids"], json!([host["lid"]]));
+    assert_eq!((ends.len(), &ends[1]["forwards_to"]), (2, &json!([])));
+    let text = stdout(&fabric.run(&["links", &port, "--through"]));
+    assert!(
+        text.contains(" forwards to 1 end port\n  host00007 HCA-1:1\n"),
+        "{text}"
+    );
+    for refused in [
+        &["links", "--through"][..],
+        &["links", "host00007", "--through"],
+    ] {
+        assert_eq!(fabric.run(refused).status.code(), Some(2), "{refused:?}");
+    }
+    // A route to a device that does not respond ends at the port in front of it.
+    writeln!(fabric.console, "Silent \"H-0010000000000070\"").unwrap();
+    let output = until(&fabric, &["trace", "--direct", route], 1);
+    let text = stdout(&output);
+    let name = before["name"].as_str().unwrap();
+    let expected = format!(
+        "{name}:{} leads to no device that responds\n",
+        before["output"]
+    );
+    assert!(text.ends_with(&expected), "{text}");
+}

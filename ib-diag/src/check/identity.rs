@@ -8,10 +8,11 @@ use alloc::{
 };
 
 use ib_routing::PortRef;
+use ib_smp::PortState;
 use ib_wire::{Guid, Lid, Sl};
 
 use super::{Check, Checker, Finding, Location, Severity};
-use crate::trace::PathEnd;
+use crate::{snapshot::SnapshotPort, trace::PathEnd};
 
 pub(super) fn check(checker: &mut Checker<'_>) {
     guids(checker);
@@ -50,6 +51,14 @@ fn guids(checker: &mut Checker<'_>) {
             action,
         );
         checker.add(finding.value(guid.to_string()));
+    }
+    if let Some(node) = snapshot.node_by_guid(Guid::NONE) {
+        let place = Location::of_node(snapshot, node);
+        let message = "the node has no GUID".into();
+        let action = "burn the firmware of the device with the GUID on its label";
+        let check = Check::DuplicateGuid;
+        let finding = Finding::new(check, Severity::Error, place, message, action);
+        checker.add(finding.value(Guid::NONE.to_string()));
     }
     let mut ports: BTreeMap<Guid, Vec<PortRef>> = BTreeMap::new();
     for (at, node, port) in snapshot.ports() {
@@ -95,7 +104,10 @@ fn lids(checker: &mut Checker<'_>) {
         if node.managing_port(at.port) != at.port {
             continue;
         }
-        let Some(range) = port.lids() else { continue };
+        let Some(range) = port.lids() else {
+            without_lid(checker, at, port);
+            continue;
+        };
         // A port whose link is down keeps its last LID.
         if !node.is_switch() && !port.is_link_up() {
             continue;
@@ -121,6 +133,23 @@ fn lids(checker: &mut Checker<'_>) {
             checker.add(finding.value(u64::from(lid.0)));
         }
     }
+}
+
+/// A port that a manager has configured needs a LID, or no packets reach it.
+fn without_lid(checker: &mut Checker<'_>, at: PortRef, port: &SnapshotPort) {
+    let Some(info) = port
+        .info
+        .filter(|_| port.state() == Some(PortState::ACTIVE))
+    else {
+        return;
+    };
+    let lid = info.lid();
+    let message = format!("the port is Active and has LID {lid}, so no packets reach it");
+    let action =
+        "let the subnet manager sweep the subnet anew, and see what its log says of the port";
+    let place = checker.place(at);
+    let finding = Finding::new(Check::DuplicateLid, Severity::Error, place, message, action);
+    checker.add(finding.value(u64::from(lid.0)));
 }
 
 /// The port that packets from the own port to a LID reach, as text; `None` if they reach none, or do not leave the port.

@@ -119,6 +119,40 @@ fn two_ports_with_one_lid_are_found() {
 }
 
 #[test]
+fn an_active_port_without_a_lid_and_a_node_without_a_guid_are_found() {
+    let mut snapshot = clean();
+    let (host, _) = hosts(&snapshot);
+    let info = snapshot.port_mut(host).unwrap().info.as_mut();
+    info.unwrap().set_lid(Lid::NONE);
+    let found = findings(&snapshot);
+    let found: Vec<_> = found
+        .iter()
+        .filter(|finding| finding.check == Check::DuplicateLid)
+        .collect();
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].severity, Severity::Error);
+    assert!(
+        found[0].message.contains("has LID 0"),
+        "{}",
+        found[0].message
+    );
+    // A port that no manager has configured yet is another finding.
+    let info = snapshot.port_mut(host).unwrap().info.as_mut();
+    info.unwrap().set_port_state(PortState::INITIALIZE);
+    assert!(
+        findings(&snapshot)
+            .iter()
+            .all(|finding| finding.check != Check::DuplicateLid)
+    );
+    let mut snapshot = clean();
+    let first = snapshot.nodes.iter_mut().next().unwrap();
+    first.info.set_node_guid(Guid::NONE);
+    let found = only(&snapshot, Check::DuplicateGuid);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].message.contains("no GUID"), "{found:?}");
+}
+
+#[test]
 fn guids_that_two_devices_claim_are_found() {
     let mut snapshot = clean();
     let (a, b) = hosts(&snapshot);
