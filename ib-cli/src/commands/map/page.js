@@ -234,7 +234,8 @@ function widthOf(text) {
 // Writes a text into a box, as large as it fits. Returns whether it can be read.
 function write(text, node, width, height) {
   if (height * view.scale < LEAST_TEXT) return false;
-  const size = Math.min(0.8 * height, (width - 2) / widthOf(text));
+  // What fills a small box would be oversized in a large one.
+  const size = Math.min(0.8 * height, (width - 2) / widthOf(text), Math.max(9, 16 / view.scale));
   if (size * view.scale < LEAST_TEXT) return false;
   pen.font = `${size}px system-ui, sans-serif`;
   pen.textAlign = 'center';
