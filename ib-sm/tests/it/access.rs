@@ -155,3 +155,38 @@ fn a_service_association_is_given_to_who_shows_its_key() {
     request.set_sm_key(SmKey(1));
     assert_eq!(client.many::<ServiceAssociationRecord>(&request), [found]);
 }
+
+/// The number of records that a request from this LID gets; `None` without an answer.
+fn nodes_for(client: &mut Client, lid: Lid, sm_key: u64) -> Option<usize> {
+    use ib_mad::{Engine as _, Input, Mad, MadAddress};
+    use ib_transport::Clock as _;
+    let mut template = NodeRecord::default();
+    template.set_lid(client.lid());
+    let mut request = SaMad::query(Method::GET, &template, ib_sa::NodeComponents::LID);
+    request.set_sm_key(SmKey(sm_key));
+    let mad = Mad {
+        address: MadAddress::gsi(lid, ib_wire::Sl::ZERO),
+        bytes: *request.as_bytes(),
+    };
+    let now = client.running.sim.now();
+    client.running.sm.handle_input(now, Input::Mad(&mad));
+    let answer = client.running.sm.poll_transmit(now)?;
+    Some(usize::from(answer.header().status().is_ok()))
+}
+
+#[test]
+fn a_sender_that_is_no_port_of_the_subnet_sees_nothing_without_the_key() {
+    let mut client = Client::new("gen-ring-5");
+    let own = client.lid();
+    for (lid, key, expected) in [
+        (own, 0, Some(1)),
+        (Lid(0xbff0), 0, Some(0)),
+        (Lid(0xbff0), 1, Some(1)),
+        (own, 1, Some(1)),
+        (own, 9, None),
+        (Lid(0xbff0), 9, None),
+    ] {
+        let found = nodes_for(&mut client, lid, key);
+        assert_eq!(found, expected, "from {lid} with key {key}");
+    }
+}

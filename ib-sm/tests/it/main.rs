@@ -28,6 +28,7 @@ mod partitions;
 mod properties;
 mod qos_policy;
 mod queries;
+mod quirks;
 mod reach;
 mod registrations;
 mod replay;
