@@ -253,8 +253,8 @@ impl Replication {
             .filter_map(|(key, slot)| Some((key, slot.entry?)))
             .collect();
         if !entries.is_empty() {
+            // Of no master.
             self.replica = Some(Replica {
-                master: Guid::NONE,
                 entries,
                 expires: Some(now.saturating_add(KEPT_FOR)),
                 ..Replica::default()

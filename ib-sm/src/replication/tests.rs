@@ -431,10 +431,11 @@ fn a_master_that_retires_keeps_what_it_told_for_a_minute() {
         assert!(!pair.master.has_peers());
         assert_ne!(pair.master.epoch, epoch);
         assert_eq!(pair.master.last_master(), None);
-        pair.master.stand_by_for(pair.now, STANDBY);
-        assert_eq!(pair.master.last_master(), Some(STANDBY));
         let later = pair.now.saturating_add(Duration::from_secs(seconds));
         assert_eq!(pair.master.take_replica(later), held);
+        pair.master.stand_by_for(pair.now, STANDBY);
+        assert_eq!(pair.master.last_master(), Some(STANDBY));
+        assert_eq!(pair.master.take_replica(later), None);
         assert_eq!(pair.master.last_master(), None);
     }
     let mut empty = engine();
@@ -480,6 +481,23 @@ fn a_standby_answers_questions_of_its_class_and_key_and_nothing_else() {
             (held.master(), held.epoch(), held.sequence())
         });
         assert_eq!(held, expected);
+    }
+    let mut other_layout = ReplicaHeader::of(SmKey(5), MASTER, 7);
+    other_layout.set_format(2);
+    let other_layout = message::datagram(
+        Method::GET,
+        message::STATE,
+        question.address,
+        TransactionId(88),
+        Some(&other_layout),
+    );
+    let mut other_organisation = question;
+    let (other, _) = ib_mad::VendorRange2Mad::parse_mut(&mut other_organisation.bytes, 0).unwrap();
+    other.set_oui(ib_mad::Oui(0x02_4943));
+    for mad in [other_layout, other_organisation] {
+        pair.standby
+            .handle_mad(pair.now, theirs, Some(MASTER), &mad);
+        assert_eq!(pair.standby.poll_transmit(pair.now), None);
     }
     for (class, version) in [(MgmtClass::PERF, 1), (message::CLASS, 2)] {
         let mut foreign = question;
@@ -563,4 +581,68 @@ fn the_successor_is_sent_everything_unless_it_holds_a_state_or_is_silent() {
     pair.master.flush(pair.now, ours, Guid(99));
     assert_eq!(pair.master.poll_transmit(pair.now), None);
     assert_eq!(pair.held(), Some(members(3)));
+}
+
+#[test]
+fn an_older_update_of_one_mastership_is_dropped_whenever_it_arrives() {
+    let mut pair = Pair::new();
+    for version in 1..=3 {
+        pair.tell(version, &members(version));
+        pair.run(Duration::from_secs(5));
+    }
+    let theirs = own(STANDBY, 5);
+    // Epoch and sequence of a whole state, and those that are held after it.
+    for ((epoch, sequence), held) in [
+        ((7, 2), (7, 3)),
+        ((7, 3), (7, 3)),
+        ((8, 1), (8, 1)),
+        ((7, 0), (7, 0)),
+        ((7, 4), (7, 4)),
+    ] {
+        let mut header = ReplicaHeader::of(SmKey(5), MASTER, epoch);
+        header.set_is_whole(1).set_sequence(sequence);
+        let data = message::write(&header, core::iter::empty(), pair.now);
+        let before = pair.standby.replica.as_ref().map(|held| held.entries.len());
+        pair.standby.take_in(pair.now, theirs, MASTER, &data);
+        let after = pair.standby.replica.as_ref().unwrap();
+        assert_eq!((after.epoch, after.sequence), held);
+        let entries = if sequence == 2 { before.unwrap() } else { 0 };
+        assert_eq!(after.entries.len(), entries, "{epoch} {sequence}");
+    }
+}
+
+#[test]
+fn a_standby_that_was_away_for_a_while_is_asked_again_and_one_that_stays_away_is_not() {
+    for (away, held) in [(8, Some(members(4))), (3600, None)] {
+        let mut pair = Pair::new();
+        pair.tell(1, &members(3));
+        pair.run(Duration::from_secs(5));
+        pair.spoil = |_, _| None;
+        pair.tell(2, &members(4));
+        pair.run(Duration::from_secs(away));
+        let sent = pair.sent;
+        pair.spoil = |_, mad| Some(mad);
+        pair.run(Duration::from_secs(120));
+        assert_eq!(pair.sent > sent, held.is_some());
+        // What it held before is outdated, but better than nothing.
+        let expected = held.or(Some(members(3)));
+        assert_eq!(pair.held(), expected);
+    }
+}
+
+#[test]
+fn a_service_ends_at_the_end_of_its_lease() {
+    let at = |seconds| Instant::ZERO.saturating_add(Duration::from_secs(seconds));
+    let mut record = service(1, 1, 1);
+    record.set_service_lease(10);
+    let all = Registrations {
+        services: Vec::from([record]),
+        ..Registrations::default()
+    };
+    let entries = entry::entries(&all, at(5));
+    for (now, left) in [(5, Some(10)), (14, Some(1)), (15, None), (16, None)] {
+        let read = entry::registrations(entries.values(), at(now));
+        let read = read.services.first().map(|service| service.service_lease());
+        assert_eq!(read, left, "{now}");
+    }
 }

@@ -14,7 +14,7 @@ use ib_wire::{Gid, Guid, Lid, QKey, addr::LidRange, table::padded};
 
 use crate::registrations::SubscriptionRegistration;
 
-/// Maximum number of subscriptions; beyond it they are refused.
+/// Maximum number of subscriptions, one for each number that they can have; beyond it they are refused.
 const MAX_SUBSCRIPTIONS: usize = 1 << 16;
 /// Maximum number of subscriptions of one port.
 const MAX_SUBSCRIPTIONS_PER_PORT: usize = 1 << 10;
@@ -198,9 +198,7 @@ impl Subscriptions {
     /// The next unused number; `None` if there are too many subscriptions.
     fn free_number(&self) -> Option<u16> {
         let mut numbers = (0..=u16::MAX).map(|ahead| self.next.wrapping_add(ahead));
-        numbers
-            .find(|number| !self.numbers.contains(number))
-            .filter(|_| self.all.len() < MAX_SUBSCRIPTIONS)
+        numbers.find(|number| !self.numbers.contains(number))
     }
 
     fn add(&mut self, subscription: Subscription) {
