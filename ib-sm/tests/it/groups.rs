@@ -666,3 +666,40 @@ fn each_parameter_of_a_join_is_compared_with_those_of_the_group() {
         client.delete(&same, join.into()).unwrap();
     }
 }
+
+#[test]
+fn a_group_is_one_record_with_the_states_of_all_members_unless_the_requester_is_trusted() {
+    let mut client = Client::new("gen-ring-5");
+    let ports = hosts(&client);
+    let mgid = 0xff15_a01c_0000_0000_0000_0000_0000_0079;
+    let full = JoinState::FULL_MEMBER;
+    let sender = JoinState::SEND_ONLY_NON_MEMBER;
+    for (port, state) in ports.iter().zip([full, full, sender, full | sender]) {
+        let mut record = member(mgid, port.1);
+        record.set_join_state(state);
+        client.set(&record, create_bits()).unwrap();
+    }
+    let template = member(mgid, Gid::default());
+    let one = client.get(&template, C::MGID.into()).unwrap();
+    assert_eq!(one.join_state(), full | sender);
+    assert_eq!(one.port_gid(), Gid::default());
+    let mut request = ib_sa::SaMad::query(ib_mad::Method::GET_TABLE, &template, C::MGID);
+    request.set_sm_key(ib_mad::SmKey(1));
+    let all = client.many::<McMemberRecord>(&request);
+    let members: BTreeSet<_> = all
+        .iter()
+        .map(|record| (record.port_gid(), record.join_state().bits()))
+        .collect();
+    let expected = ports
+        .iter()
+        .zip([full, full, sender, full | sender])
+        .map(|(port, state)| (port.1, state.bits()));
+    assert_eq!(members, expected.collect());
+    // One that leaves one of its states stays with the other.
+    let mut leaves = member(mgid, ports[3].1);
+    leaves.set_join_state(full);
+    client.delete(&leaves, join_bits()).unwrap();
+    let all = client.many::<McMemberRecord>(&request);
+    let left = all.iter().find(|record| record.port_gid() == ports[3].1);
+    assert_eq!(left.unwrap().join_state(), sender);
+}
