@@ -25,6 +25,7 @@ mod malformed_nodes;
 mod options;
 mod partial;
 mod partitions;
+mod paths;
 mod properties;
 mod qos_policy;
 mod queries;
