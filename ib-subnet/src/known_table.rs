@@ -1,6 +1,6 @@
 //! A table of 64-byte blocks in a device, as far as it has been read or written.
 
-use alloc::vec::Vec;
+use alloc::{boxed::Box, vec, vec::Vec};
 
 use ib_routing::SharedLft;
 
@@ -14,8 +14,43 @@ pub struct KnownTable {
 #[derive(Clone, Debug)]
 enum Content {
     Blocks(Vec<Option<[u8; 64]>>),
-    /// All blocks of a forwarding table are known, and equal to a row of routes.
-    Shared(SharedLft),
+    Row(Box<RowBlocks>),
+}
+
+/// A forwarding table of which every known block is equal to that of a row of routes.
+#[derive(Clone, Debug)]
+struct RowBlocks {
+    row: SharedLft,
+    /// By block of the row: true if it is known.
+    known: Vec<bool>,
+}
+
+impl RowBlocks {
+    /// The table of a row; either all blocks are known or none.
+    fn new(row: &SharedLft, are_known: bool) -> Self {
+        Self {
+            row: row.clone(),
+            known: vec![are_known; row.as_chunks::<64>().0.len()],
+        }
+    }
+
+    fn block(&self, block: u16) -> Option<&[u8; 64]> {
+        let index = usize::from(block);
+        match self.known.get(index) {
+            Some(true) => self.row.as_chunks().0.get(index),
+            _ => None,
+        }
+    }
+
+    /// Records that a block is known, if its content is the row's. Returns whether it is.
+    fn set(&mut self, block: u16, bytes: &[u8; 64]) -> bool {
+        let index = usize::from(block);
+        let is_equal = self.row.as_chunks().0.get(index) == Some(bytes);
+        if let Some(known) = self.known.get_mut(index).filter(|_| is_equal) {
+            *known = true;
+        }
+        is_equal
+    }
 }
 
 impl Default for Content {
@@ -28,10 +63,9 @@ impl KnownTable {
     /// The content of a block in the device; `None` if it is unknown.
     #[must_use]
     pub fn block(&self, block: u16) -> Option<&[u8; 64]> {
-        let index = usize::from(block);
         match &self.content {
-            Content::Blocks(blocks) => blocks.get(index)?.as_ref(),
-            Content::Shared(row) => row.as_chunks().0.get(index),
+            Content::Blocks(blocks) => blocks.get(usize::from(block))?.as_ref(),
+            Content::Row(row) => row.block(block),
         }
     }
 
@@ -40,7 +74,7 @@ impl KnownTable {
     pub fn is_empty(&self) -> bool {
         match &self.content {
             Content::Blocks(blocks) => blocks.iter().all(Option::is_none),
-            Content::Shared(row) => row.is_empty(),
+            Content::Row(row) => !row.known.contains(&true),
         }
     }
 
@@ -55,7 +89,7 @@ impl KnownTable {
     pub fn is_shared_with(&self, row: &SharedLft) -> bool {
         match &self.content {
             Content::Blocks(_) => false,
-            Content::Shared(own) => own.is_same(row),
+            Content::Row(own) => own.row.is_same(row) && !own.known.contains(&false),
         }
     }
 
@@ -70,28 +104,34 @@ impl KnownTable {
         let is_equal = self.len() == blocks.len()
             && both.all(|(number, block)| self.block(number) == Some(block));
         if is_equal {
-            self.content = Content::Shared(row.clone());
+            self.content = Content::Row(Box::new(RowBlocks::new(row, true)));
         }
         is_equal
     }
 
-    /// Reserves memory for the blocks up to `last`.
-    pub fn reserve(&mut self, last: u16) {
-        let needed = usize::from(last).saturating_add(1);
-        if let Content::Blocks(blocks) = &mut self.content {
-            blocks.reserve_exact(needed.saturating_sub(blocks.len()));
+    /// Prepares a table of which no block is known for the writes of a row of routes: the blocks that are
+    /// [set](Self::set) to what the row says take no memory of their own. A table with known blocks stays as it is.
+    pub fn expect(&mut self, row: &SharedLft) {
+        if self.is_empty() {
+            self.content = Content::Row(Box::new(RowBlocks::new(row, false)));
         }
     }
 
     /// Records the content of a block in the device.
     pub fn set(&mut self, block: u16, bytes: [u8; 64]) {
-        if self.block(block) == Some(&bytes) {
+        if let Content::Row(row) = &mut self.content
+            && row.set(block, &bytes)
+        {
             return;
         }
         let index = usize::from(block);
         let Some(blocks) = self.blocks_mut() else {
             return;
         };
+        if blocks.is_empty() {
+            // Most tables have one block.
+            blocks.reserve_exact(index.saturating_add(1));
+        }
         if blocks.len() <= index {
             blocks.resize(index.saturating_add(1), None);
         }
@@ -103,12 +143,17 @@ impl KnownTable {
     /// Makes a block unknown again, for example after a Set without a response, which may or may not have
     /// arrived.
     pub fn forget(&mut self, block: u16) {
-        if self.block(block).is_none() {
-            return;
-        }
-        let blocks = self.blocks_mut();
-        if let Some(known) = blocks.and_then(|blocks| blocks.get_mut(usize::from(block))) {
-            *known = None;
+        match &mut self.content {
+            Content::Blocks(blocks) => {
+                if let Some(known) = blocks.get_mut(usize::from(block)) {
+                    *known = None;
+                }
+            }
+            Content::Row(row) => {
+                if let Some(known) = row.known.get_mut(usize::from(block)) {
+                    *known = false;
+                }
+            }
         }
     }
 
@@ -116,20 +161,21 @@ impl KnownTable {
     fn len(&self) -> usize {
         match &self.content {
             Content::Blocks(blocks) => blocks.len(),
-            Content::Shared(row) => row.as_chunks::<64>().0.len(),
+            Content::Row(row) => row.known.len(),
         }
     }
 
-    /// The blocks, to write. If they are shared, they are copied.
+    /// The blocks, to write. Those of a row are copied.
     fn blocks_mut(&mut self) -> Option<&mut Vec<Option<[u8; 64]>>> {
-        if let Content::Shared(row) = &self.content {
-            let blocks = row.as_chunks().0.iter().copied().map(Some).collect();
+        if let Content::Row(row) = &self.content {
+            let numbers = (0..=u16::MAX).take(self.len());
+            let blocks = numbers.map(|number| row.block(number).copied()).collect();
             self.content = Content::Blocks(blocks);
         }
         match &mut self.content {
             Content::Blocks(blocks) => Some(blocks),
             // The content was just replaced.
-            Content::Shared(_) => None,
+            Content::Row(_) => None,
         }
     }
 }
@@ -170,6 +216,26 @@ mod tests {
         assert!(table.share(&row) && table.is_shared_with(&row));
         assert_eq!(table.block(0), Some(&block));
         assert_eq!(table.blocks().count(), row.len() / 64);
+    }
+
+    #[test]
+    fn blocks_that_are_set_to_what_a_row_says_share_its_memory() {
+        let row = row();
+        let block = *row.first_chunk::<64>().unwrap();
+        let mut table = KnownTable::default();
+        table.expect(&row);
+        assert!(table.is_empty() && !table.is_shared_with(&row));
+        table.set(0, block);
+        assert!(core::ptr::eq(table.block(0).unwrap(), row.first_chunk().unwrap()));
+        assert!(table.is_shared_with(&row));
+        table.forget(0);
+        assert!(table.is_empty() && table.block(0).is_none());
+        table.set(0, [7; 64]);
+        assert_eq!(table.block(0), Some(&[7; 64]));
+        // A table with known blocks stays as it is.
+        table.expect(&row);
+        assert_eq!(table.block(0), Some(&[7; 64]));
+        assert_eq!(table.blocks().count(), 1);
     }
 
     #[test]

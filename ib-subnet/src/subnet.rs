@@ -340,10 +340,11 @@ impl Subnet {
         node.is_some_and(SubnetNode::note_silence)
     }
 
-    /// Reserves memory for the blocks of a switch's linear table up to `last`.
-    pub fn reserve_lft(&mut self, id: NodeId, last: u16) {
+    /// Prepares a switch's linear table for the writes of a row of routes, if no block of it is known: blocks that are
+    /// recorded as the row has them take no memory of their own.
+    pub fn expect_lft(&mut self, id: NodeId, row: &SharedLft) {
         if let Some(switch) = self.switch_mut(id) {
-            switch.lft_mut().reserve(last);
+            switch.lft_mut().expect(row);
         }
     }
 

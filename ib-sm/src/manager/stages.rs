@@ -29,14 +29,7 @@ impl SubnetManager {
             Stage::Detour => return self.lead_round(now, self.detours_from),
             Stage::Heal => return self.heal(now),
             Stage::Move => return self.after(now, Stage::Move),
-            Stage::Tables => {
-                if let Some(last) = tables::last_block(self.situation()) {
-                    let switches: Vec<_> = self.subnet.switches().map(|(id, _)| id).collect();
-                    for switch in switches {
-                        self.subnet.reserve_lft(switch, last);
-                    }
-                }
-            }
+            Stage::Tables => self.expect_tables(),
             Stage::Lanes => self.plan_trees(),
             Stage::GroupLanes => {
                 self.plan_trees();
@@ -47,6 +40,21 @@ impl SubnetManager {
             _ => {}
         }
         self.decide(now, Question::Steps(stage));
+    }
+
+    /// Prepares the observed tables of switches that have just been started for the routes in force.
+    fn expect_tables(&mut self) {
+        let Some(installed) = self.plan.installed() else {
+            return;
+        };
+        let index = installed.topology().index();
+        let switches: Vec<_> = self.subnet.switches().map(|(node, _)| node).collect();
+        for node in switches {
+            let row = index.switch(node);
+            if let Some(row) = row.and_then(|row| installed.routes().shared_lft(row)) {
+                self.subnet.expect_lft(node, row);
+            }
+        }
     }
 
     /// Begins to write the steps of a stage.
