@@ -13,7 +13,7 @@ use ib_wire::{MKey, table::padded};
 use crate::{
     policy::{Situation, links},
     reconcile::{
-        self, Stage, Step,
+        self, Stage, Step, Steps,
         tables::{self, EntryWrite},
     },
 };
@@ -64,7 +64,7 @@ impl StageRequest {
 #[derive(Debug)]
 pub(crate) struct Apply {
     stage: Stage,
-    steps: VecDeque<Step>,
+    steps: Steps,
     writes: VecDeque<EntryWrite>,
     alias_guids: BTreeMap<(PortId, u8), GuidInfo>,
     unsent_alias_guids: VecDeque<(PortId, u8)>,
@@ -72,7 +72,7 @@ pub(crate) struct Apply {
 
 impl Apply {
     /// A stage of blocks.
-    pub(crate) fn of_steps(stage: Stage, steps: VecDeque<Step>) -> Self {
+    pub(crate) fn of_steps(stage: Stage, steps: Steps) -> Self {
         Self {
             stage,
             steps,
@@ -86,7 +86,7 @@ impl Apply {
     pub(crate) fn of_writes(stage: Stage, writes: impl IntoIterator<Item = EntryWrite>) -> Self {
         Self {
             writes: writes.into_iter().collect(),
-            ..Self::of_steps(stage, VecDeque::new())
+            ..Self::of_steps(stage, Steps::default())
         }
     }
 
@@ -98,7 +98,7 @@ impl Apply {
         Self {
             unsent_alias_guids: blocks.keys().copied().collect(),
             alias_guids: blocks,
-            ..Self::of_steps(Stage::AliasGuids, VecDeque::new())
+            ..Self::of_steps(Stage::AliasGuids, Steps::default())
         }
     }
 
@@ -117,22 +117,22 @@ impl Apply {
     }
 
     /// Queues steps, which follow the writes of entries.
-    pub(crate) fn push_steps(&mut self, steps: VecDeque<Step>) {
-        self.steps.extend(steps);
+    pub(crate) fn push_steps(&mut self, steps: Steps) {
+        self.steps.append(steps);
     }
 
     /// Queues the write of a block if its content, now known, differs from the desired content.
     pub(crate) fn push_set(&mut self, block: Block) {
-        self.steps.push_back(Step::Set(block));
+        self.steps.push(Step::Set(block));
     }
 
     /// Removes and returns the blocks that are to be written; reads stay queued.
     pub(crate) fn take_sets(&mut self) -> alloc::vec::Vec<Block> {
-        let (mut sets, mut reads) = (alloc::vec::Vec::new(), VecDeque::new());
+        let (mut sets, mut reads) = (alloc::vec::Vec::new(), Steps::default());
         for step in core::mem::take(&mut self.steps) {
             match step {
                 Step::Set(block) => sets.push(block),
-                Step::Read(_) => reads.push_back(step),
+                Step::Read(_) => reads.push(step),
             }
         }
         self.steps = reads;
@@ -155,7 +155,7 @@ impl Apply {
         loop {
             let request = if let Some(write) = self.writes.pop_front() {
                 StageRequest::Entries(write)
-            } else if let Some(step) = self.steps.pop_front() {
+            } else if let Some(step) = self.steps.next() {
                 match step {
                     Step::Read(block) => StageRequest::Read(block),
                     Step::Set(block) => StageRequest::Set(block),

@@ -4,7 +4,7 @@
 //! In a large subnet one of these takes longer than a call of an engine may, so it is
 //! [`Work`](crate::Work) on a snapshot of the situation.
 
-use alloc::{boxed::Box, collections::VecDeque, sync::Arc, vec::Vec};
+use alloc::{boxed::Box, sync::Arc, vec::Vec};
 
 use ib_routing::{LidPolicy, RouteError};
 use ib_subnet::Subnet;
@@ -17,7 +17,7 @@ use crate::{
         lids::{self, Assignment},
     },
     reconcile::{
-        self, Stage, Step, Unwritable,
+        self, Stage, Steps, Unwritable,
         tables::{Changed, TableUpdate},
     },
 };
@@ -58,7 +58,7 @@ pub(crate) enum Decided {
     /// The writes that heal broken entries; `None` if no table carries traffic.
     Heal(Option<Box<TableUpdate>>),
     /// The steps of a stage, and the content that cannot be written.
-    Steps(Stage, VecDeque<Step>, Vec<Unwritable>),
+    Steps(Stage, Steps, Vec<Unwritable>),
 }
 
 impl Decision {

@@ -6,6 +6,7 @@
 //! can be printed, counted, sent, compared with the answer and tried again. Large tables are never built as a
 //! whole: each block is taken from the routes when it is needed.
 
+mod steps;
 pub(crate) mod tables;
 
 use alloc::{collections::VecDeque, vec::Vec};
@@ -20,6 +21,7 @@ use ib_smp::{
 use ib_subnet::{Block, NodeId, PortAt, PortId, SubnetNode, arbitration_block};
 use ib_wire::{PortNum, table::padded};
 
+pub(crate) use self::steps::{Step, Steps};
 use crate::policy::{
     Situation, lanes, links, multicast, partitions,
     partitions::TableFull,
@@ -88,16 +90,6 @@ pub struct Change {
     pub stage: Stage,
 }
 
-/// One action for a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
-    /// Reads the block: its content is unknown, and a previous manager may have written the desired content
-    /// already.
-    Read(Block),
-    /// Writes the block.
-    Set(Block),
-}
-
 /// A problem that a stage found: content that cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unwritable {
@@ -107,15 +99,11 @@ pub(crate) struct Unwritable {
 
 /// The steps of a stage: the differences between observed and desired content. The stages that change forwarding
 /// entries in use are in [`tables`].
-pub(crate) fn steps(
-    at: Situation<'_>,
-    stage: Stage,
-    unwritable: &mut Vec<Unwritable>,
-) -> VecDeque<Step> {
-    match stage {
+pub(crate) fn steps(at: Situation<'_>, stage: Stage, unwritable: &mut Vec<Unwritable>) -> Steps {
+    let listed = match stage {
         Stage::Addresses => addresses(at),
         Stage::RaiseTops | Stage::Heal | Stage::LowerTops | Stage::GroupTops => tops(at, stage),
-        Stage::Tables => tables::remaining(at),
+        Stage::Tables => return tables::remaining(at),
         Stage::Lanes => lanes(at),
         Stage::GroupLanes => match lanes::joined_by_trees(at) {
             Some(pairs) if lanes::are_managed(at) => sl_to_vl_ahead(at, &pairs),
@@ -132,7 +120,8 @@ pub(crate) fn steps(
         Stage::LanesAhead | Stage::Detour | Stage::Move | Stage::AliasGuids | Stage::LaneTables => {
             VecDeque::new()
         }
-    }
+    };
+    listed.into()
 }
 
 /// The data of a block's Set in a stage; `None` if the Set is not needed any more.

@@ -1,6 +1,6 @@
 //! The stages of the changes: their order, their writes, and the evaluation of the answers.
 
-use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
+use alloc::{boxed::Box, vec::Vec};
 
 use ib_mad::{Attribute as _, Instant, Mad};
 use ib_smp::{
@@ -17,7 +17,7 @@ use crate::{
     plan::Detours,
     policy::{alias_guids, lanes, links, multicast, switches},
     reconcile::{
-        self, Change, Stage, Step,
+        self, Change, Stage, Step, Steps,
         tables::{self, TableUpdate},
     },
 };
@@ -61,7 +61,7 @@ impl SubnetManager {
     pub(super) fn on_steps(
         &mut self,
         stage: Stage,
-        steps: VecDeque<Step>,
+        steps: Steps,
         unwritable: Vec<reconcile::Unwritable>,
     ) {
         for reconcile::Unwritable { at } in unwritable {
@@ -184,7 +184,7 @@ impl SubnetManager {
         if lanes.is_empty() {
             self.write_healing();
         } else {
-            self.mode = Mode::Applying(Apply::of_steps(Stage::LanesAhead, lanes));
+            self.mode = Mode::Applying(Apply::of_steps(Stage::LanesAhead, lanes.into()));
         }
     }
 

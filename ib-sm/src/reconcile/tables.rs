@@ -31,7 +31,7 @@ use ib_smp::LinearForwardingTable;
 use ib_subnet::{NodeId, SubnetSwitch};
 use ib_wire::{Guid, Lid, PortNum};
 
-use super::{Step, lft_block, sl_to_vl_ahead};
+use super::{Step, Steps, sl_to_vl_ahead, steps::TableWrites};
 use crate::{
     plan::{Detours, InstalledRoutes, Topology},
     policy::{Situation, lanes, routing, switches},
@@ -465,30 +465,25 @@ pub(crate) fn routed_block(at: Situation<'_>, node: NodeId, block: u16) -> Optio
     row.get(start..)?.first_chunk().copied()
 }
 
-/// The blocks that differ. The switches are taken in groups, as many as can be written at once. Of each group
-/// first every switch's first block is listed, then every second one, so that no switch gets all its blocks at
-/// once.
-pub(crate) fn remaining(at: Situation<'_>) -> VecDeque<Step> {
-    let mut steps = VecDeque::new();
+/// The blocks that differ. The switches are taken in groups, as many as can be written at once.
+pub(crate) fn remaining(at: Situation<'_>) -> Steps {
+    let mut steps = Steps::default();
     let Some(last) = last_block(at) else {
         return steps;
     };
     let switches = at.subnet().switches();
     let switches = switches.filter(|&(node, switch)| !has_routed_table(at, node, switch));
-    let switches: Vec<NodeId> = switches.map(|(node, _)| node).collect();
+    let switches: Vec<_> = switches.collect();
     for together in switches.chunks(at.config().max_wire_smps.max(1)) {
-        for block in 0..=last {
-            for &node in together {
-                let known = at
-                    .subnet()
-                    .switch(node)
-                    .and_then(|switch| switch.lft().block(block));
+        let mut writes = TableWrites::default();
+        for &(node, switch) in together {
+            let differing = (0..=last).filter(|&block| {
                 let wanted = routed_block(at, node, block);
-                if wanted.is_some() && wanted.as_ref() != known {
-                    steps.push_back(Step::Set(lft_block(node, block)));
-                }
-            }
+                wanted.is_some() && wanted.as_ref() != switch.lft().block(block)
+            });
+            writes.push(node, differing);
         }
+        steps.push_tables(writes);
     }
     steps
 }

@@ -2,10 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use ib_mad::Method;
+use ib_mad::{Attribute as _, Method};
 use ib_routing::{PortRef, engine};
 use ib_sm::Event;
-use ib_smp::PortState;
+use ib_smp::{LinearForwardingTable, PortState};
 use ib_testkit::{
     data::fabric_files,
     lab::{Lab, Running},
@@ -106,6 +106,21 @@ fn a_second_sweep_sets_nothing() {
         );
         assert_configured(&name, &running);
     }
+}
+
+#[test]
+fn tables_are_written_block_by_block_to_as_many_switches_as_may_be_asked_at_once() {
+    // 18 switches with tables of two blocks.
+    let lab = Lab::of(ib_testkit::fabrics::generated("fat-tree:radix=12,levels=2"));
+    let running = lab.config(|config| config.max_wire_smps = 4).up();
+    let sets = running.transport.sent_with(Method::SET);
+    let tables = sets
+        .iter()
+        .filter(|set| set.attribute_id() == LinearForwardingTable::ID);
+    let blocks: Vec<u32> = tables.map(|set| set.attribute_modifier()).collect();
+    let mut expected = [0, 0, 0, 0, 1, 1, 1, 1].repeat(4);
+    expected.extend([0, 0, 1, 1]);
+    assert_eq!(blocks, expected);
 }
 
 #[test]
