@@ -75,6 +75,12 @@ impl<I: Idx, T> IdxVec<I, T> {
         }
     }
 
+    /// No entry, but memory for `capacity` of them.
+    #[must_use]
+    pub fn with_capacity(capacity: usize) -> Self {
+        Vec::with_capacity(capacity).into()
+    }
+
     /// `len` copies of `value`.
     #[must_use]
     pub fn filled(len: usize, value: T) -> Self

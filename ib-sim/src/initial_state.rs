@@ -38,8 +38,8 @@ pub(crate) fn nodes_and_ports(
                 .saturating_add(u32::from(end.port.0)),
         )
     };
-    let mut nodes = IdxVec::new();
-    let mut ports = IdxVec::new();
+    let mut nodes = IdxVec::with_capacity(fabric.nodes().len());
+    let mut ports = IdxVec::with_capacity(first_port as usize);
     for (index, node) in fabric.nodes().iter_enumerated() {
         let mut agents = Vec::with_capacity(usize::from(node.num_ports()).saturating_add(1));
         for (number, port) in node.ports() {

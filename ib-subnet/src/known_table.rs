@@ -6,7 +6,7 @@ use ib_routing::SharedLft;
 
 /// A table of blocks in a device. A block that was never read or written is unknown, which differs from a block
 /// of zeros.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct KnownTable {
     content: Content,
 }
@@ -53,13 +53,21 @@ impl RowBlocks {
     }
 }
 
-impl Default for Content {
+impl Default for KnownTable {
     fn default() -> Self {
-        Self::Blocks(Vec::new())
+        Self::new()
     }
 }
 
 impl KnownTable {
+    /// A table of which no block is known.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            content: Content::Blocks(Vec::new()),
+        }
+    }
+
     /// The content of a block in the device; `None` if it is unknown.
     #[must_use]
     pub fn block(&self, block: u16) -> Option<&[u8; 64]> {
@@ -226,7 +234,10 @@ mod tests {
         table.expect(&row);
         assert!(table.is_empty() && !table.is_shared_with(&row));
         table.set(0, block);
-        assert!(core::ptr::eq(table.block(0).unwrap(), row.first_chunk().unwrap()));
+        assert!(core::ptr::eq(
+            table.block(0).unwrap(),
+            row.first_chunk().unwrap()
+        ));
         assert!(table.is_shared_with(&row));
         table.forget(0);
         assert!(table.is_empty() && table.block(0).is_none());

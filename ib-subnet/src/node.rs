@@ -3,7 +3,7 @@
 mod port;
 mod switch;
 
-use alloc::{vec, vec::Vec};
+use alloc::{boxed::Box, vec, vec::Vec};
 
 use ib_smp::{DrPath, NodeDescription, NodeInfo, NodeType};
 use ib_wire::PortNum;
@@ -16,7 +16,7 @@ use crate::{PortId, route::Reach};
 pub struct SubnetNode {
     info: NodeInfo,
     description: NodeDescription,
-    switch: Option<SubnetSwitch>,
+    switch: Option<Box<SubnetSwitch>>,
     reach: Reach,
     found_via: Option<PortId>,
     trust: Trust,
@@ -71,8 +71,8 @@ impl SubnetNode {
 
     /// SwitchInfo and tables of a switch; `None` for a CA or router.
     #[must_use]
-    pub const fn switch(&self) -> Option<&SubnetSwitch> {
-        self.switch.as_ref()
+    pub fn switch(&self) -> Option<&SubnetSwitch> {
+        self.switch.as_deref()
     }
 
     /// The directed route to the node; its directed part if it [begins with a LID-routed part](crate::SmpRoute::start).
@@ -124,7 +124,7 @@ impl SubnetNode {
     pub(crate) fn new(info: NodeInfo, reach: Reach, found_via: Option<PortId>) -> Self {
         let is_switch = info.node_type() == NodeType::SWITCH;
         Self {
-            switch: is_switch.then(SubnetSwitch::default),
+            switch: is_switch.then(Box::default),
             ports: vec![SubnetPort::default(); usize::from(info.num_ports()).saturating_add(1)],
             description: NodeDescription::default(),
             info,
@@ -238,8 +238,8 @@ impl SubnetNode {
         self.ports.iter_mut().for_each(SubnetPort::forget_tables);
     }
 
-    pub(crate) const fn switch_mut(&mut self) -> Option<&mut SubnetSwitch> {
-        self.switch.as_mut()
+    pub(crate) fn switch_mut(&mut self) -> Option<&mut SubnetSwitch> {
+        self.switch.as_deref_mut()
     }
 
     pub(crate) fn port_mut(&mut self, port: PortNum) -> Option<&mut SubnetPort> {

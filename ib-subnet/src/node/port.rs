@@ -1,5 +1,7 @@
 //! One port of a node, as far as it is known.
 
+use alloc::boxed::Box;
+
 use ib_smp::{MlnxExtPortInfo, PortInfo, PortState, SlToVlMappingTable, VendorLinkSpeeds};
 use ib_wire::{Guid, Mtu, PKey, Rate, addr::LidRange};
 
@@ -14,17 +16,16 @@ pub struct SubnetPort {
     rate: Option<Rate>,
     guid: Guid,
     peer: Option<PortId>,
-    /// The route to the port of a CA or router.
-    reach: Option<Reach>,
+    /// The route to the port of a CA or router. Most ports are those of switches, which have none.
+    reach: Option<Box<Reach>>,
     neighbor_silent: bool,
     lids: Option<LidRange>,
     reregistered: bool,
     was_active: bool,
     fdr10: bool,
-    vendor_speeds: Option<MlnxExtPortInfo>,
-    sl_to_vl: Option<SlToVlMappingTable>,
-    vl_arbitration: KnownTable,
-    p_key_table: KnownTable,
+    vendor_speeds: Option<Box<MlnxExtPortInfo>>,
+    /// None until the first table is known. Of most external ports of switches none ever is.
+    tables: Option<Box<PortTables>>,
     /// Number of the walk in which PortInfo was last read.
     read_in: u32,
     /// Number of the walk in which PortInfo was last requested.
@@ -32,6 +33,17 @@ pub struct SubnetPort {
     /// Number of the walk in which the cable was last confirmed.
     linked_in: u32,
 }
+
+/// Tables of a port, as far as they are known.
+#[derive(Clone, Debug, Default)]
+struct PortTables {
+    sl_to_vl: Option<SlToVlMappingTable>,
+    vl_arbitration: KnownTable,
+    p_key_table: KnownTable,
+}
+
+/// A table of which no block is known.
+static UNKNOWN: KnownTable = KnownTable::new();
 
 impl SubnetPort {
     /// PortInfo; `None` until it is known. ClientReregister is cleared in it, because devices return the bit as
@@ -98,36 +110,38 @@ impl SubnetPort {
 
     /// The vendor's attribute with FDR10; `None` if it was not read.
     #[must_use]
-    pub const fn vendor_speeds(&self) -> Option<&MlnxExtPortInfo> {
-        self.vendor_speeds.as_ref()
+    pub fn vendor_speeds(&self) -> Option<&MlnxExtPortInfo> {
+        self.vendor_speeds.as_deref()
     }
 
     /// The SLtoVL table of a CA or router port; `None` if it is unknown.
     #[must_use]
-    pub const fn sl_to_vl(&self) -> Option<&SlToVlMappingTable> {
-        self.sl_to_vl.as_ref()
+    pub fn sl_to_vl(&self) -> Option<&SlToVlMappingTable> {
+        self.tables.as_ref()?.sl_to_vl.as_ref()
     }
 
     /// The known blocks of the VL arbitration table: 0 and 1 are the low-priority halves, 2 and 3 the
     /// high-priority halves.
     #[must_use]
-    pub const fn vl_arbitration(&self) -> &KnownTable {
-        &self.vl_arbitration
+    pub fn vl_arbitration(&self) -> &KnownTable {
+        let tables = self.tables.as_ref();
+        tables.map_or(&UNKNOWN, |tables| &tables.vl_arbitration)
     }
 
     /// The known blocks of the P_Key table.
     #[must_use]
-    pub const fn p_key_table(&self) -> &KnownTable {
-        &self.p_key_table
+    pub fn p_key_table(&self) -> &KnownTable {
+        let tables = self.tables.as_ref();
+        tables.map_or(&UNKNOWN, |tables| &tables.p_key_table)
     }
 
     /// The keys of the partitions of the port. A table that was never read counts as holding the default key, as
     /// after a reset.
     pub fn p_keys(&self) -> impl Iterator<Item = PKey> + '_ {
-        let blocks = self.p_key_table.blocks();
+        let blocks = self.p_key_table().blocks();
         let known = blocks.flat_map(|(_, bytes)| bytes.as_chunks().0);
         let known = known.map(|&key| PKey(u16::from_be_bytes(key)));
-        let default = self.p_key_table.is_empty().then_some(PKey::DEFAULT_FULL);
+        let default = self.p_key_table().is_empty().then_some(PKey::DEFAULT_FULL);
         known.filter(|key| key.base() != 0).chain(default)
     }
 
@@ -155,7 +169,7 @@ impl SubnetPort {
 
     /// The key at index 0 of the table; `None` if there is none, or if the table was never read.
     fn first_p_key(&self) -> Option<PKey> {
-        let key = self.p_key_table.block(0)?.first_chunk()?;
+        let key = self.p_key_table().block(0)?.first_chunk()?;
         let key = PKey(u16::from_be_bytes(*key));
         (key.base() != 0).then_some(key)
     }
@@ -202,9 +216,7 @@ impl SubnetPort {
     pub(crate) fn forget_tables(&mut self) {
         self.reregistered = false;
         self.was_active = false;
-        self.sl_to_vl = None;
-        self.vl_arbitration = KnownTable::default();
-        self.p_key_table = KnownTable::default();
+        self.tables = None;
     }
 
     /// Records the port's GUID, and returns the one before.
@@ -223,28 +235,32 @@ impl SubnetPort {
     /// Records the vendor's attribute with FDR10.
     pub(crate) fn set_vendor_speeds(&mut self, info: MlnxExtPortInfo) {
         self.fdr10 = info.link_speed_active().contains(VendorLinkSpeeds::FDR10);
-        self.vendor_speeds = Some(info);
+        self.vendor_speeds = Some(Box::new(info));
     }
 
-    pub(crate) const fn set_sl_to_vl(&mut self, table: Option<SlToVlMappingTable>) {
-        self.sl_to_vl = table;
+    pub(crate) fn set_sl_to_vl(&mut self, table: Option<SlToVlMappingTable>) {
+        self.tables_mut().sl_to_vl = table;
     }
 
-    pub(crate) const fn vl_arbitration_mut(&mut self) -> &mut KnownTable {
-        &mut self.vl_arbitration
+    pub(crate) fn vl_arbitration_mut(&mut self) -> &mut KnownTable {
+        &mut self.tables_mut().vl_arbitration
     }
 
-    pub(crate) const fn p_key_table_mut(&mut self) -> &mut KnownTable {
-        &mut self.p_key_table
+    pub(crate) fn p_key_table_mut(&mut self) -> &mut KnownTable {
+        &mut self.tables_mut().p_key_table
+    }
+
+    fn tables_mut(&mut self) -> &mut PortTables {
+        self.tables.get_or_insert_default()
     }
 
     /// The stored route to the port of a CA or router.
-    pub(crate) const fn reach(&self) -> Option<Reach> {
-        self.reach
+    pub(crate) fn reach(&self) -> Option<Reach> {
+        self.reach.as_deref().copied()
     }
 
-    pub(crate) const fn set_reach(&mut self, reach: Reach) {
-        self.reach = Some(reach);
+    pub(crate) fn set_reach(&mut self, reach: Reach) {
+        self.reach = Some(Box::new(reach));
     }
 
     /// Records the other end of the cable, as a walk found it.
