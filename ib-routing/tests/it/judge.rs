@@ -8,7 +8,7 @@ use ib_routing::{
     mcast::{MulticastTree, MulticastTrees},
     verify::{
         Group, RouteEnd,
-        balance::{Pattern, contention, lmc_overlap},
+        balance::{Pattern, contention, lmc_overlap, worst_shift},
         certificate::{self, ProofError},
         verify_on, verify_with,
     },
@@ -260,6 +260,10 @@ fn contention_is_what_counting_the_packets_gives() {
             "{}",
             net.name
         );
+        let all = (1..count).map(|shift| (found(Pattern::Shift(shift)), shift));
+        let worst = all.reduce(|worst, next| if next.0.0 > worst.0.0 { next } else { worst });
+        let (most, shift) = worst_shift(&net.fabric, &net.lids, &net.routes);
+        assert_eq!(Some(((most.max, most.mean), shift)), worst, "{}", net.name);
         // A permutation leaves no port out: no more packets meet than there are ports.
         let random = found(Pattern::Random(7));
         assert!(random.0 as usize <= count && random == found(Pattern::Random(7)));
