@@ -10,6 +10,7 @@ pub mod frontiers;
 pub mod hotspots;
 pub mod lanes;
 pub mod layered;
+pub(crate) mod overlay;
 pub mod parallel;
 pub mod port_balancing;
 pub mod roots;

@@ -7,14 +7,16 @@
 //! of their own, and a cable from a switch to itself is none, as no packet needs it.
 
 mod builder;
+pub(crate) mod lost;
 mod node;
 
-use alloc::{collections::BTreeMap, vec::Vec};
+use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
 
 use ib_wire::{Guid, PortNum};
 
 pub use ib_wire::{LinkSpeed, LinkWidth, NodeType};
 
+use self::lost::LostChannels;
 pub use self::{
     builder::{FabricBuilder, NewNode},
     node::{Enabled, Node, Port, PortRef},
@@ -56,8 +58,9 @@ pub struct Channel {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Fabric {
-    nodes: IdxVec<NodeIdx, Node>,
-    by_guid: BTreeMap<Guid, NodeIdx>,
+    /// Clones share the nodes.
+    nodes: IdxVec<NodeIdx, Arc<Node>>,
+    by_guid: Arc<BTreeMap<Guid, NodeIdx>>,
     switches: IdxVec<SwitchIdx, NodeIdx>,
     channels: IdxVec<ChannelIdx, Channel>,
     /// The position of each switch's first channel; one entry more than switches.
@@ -80,8 +83,8 @@ impl Fabric {
             nodes[node].switch = Some(switch);
         }
         let mut fabric = Self {
-            nodes,
-            by_guid,
+            nodes: nodes.into_iter().map(Arc::new).collect(),
+            by_guid: Arc::new(by_guid),
             switches,
             ..Self::default()
         };
@@ -126,7 +129,7 @@ impl Fabric {
 
     /// All nodes, in the order in which they were added.
     #[must_use]
-    pub fn nodes(&self) -> &IdxVec<NodeIdx, Node> {
+    pub const fn nodes(&self) -> &IdxVec<NodeIdx, Arc<Node>> {
         &self.nodes
     }
 
@@ -280,13 +283,77 @@ impl Fabric {
     /// A copy to change, for instance to remove a link or to add nodes that a later discovery found.
     #[must_use]
     pub fn to_builder(&self) -> FabricBuilder {
-        let mut nodes = self.nodes.clone();
-        for node in nodes.iter_mut() {
-            node.switch = None;
-        }
+        let nodes = self.nodes.iter().map(|node| Node {
+            switch: None,
+            ..Node::clone(node)
+        });
         FabricBuilder {
-            nodes,
-            by_guid: self.by_guid.clone(),
+            nodes: nodes.collect(),
+            by_guid: BTreeMap::clone(&self.by_guid),
+        }
+    }
+
+    /// The fabric without the cables between switches that end at these ports, equal to one that is built anew without them.
+    /// It shares all other nodes with this fabric. Ports without such a cable stay as they are.
+    ///
+    /// Time O(nodes + channels), with small factors.
+    #[must_use]
+    pub fn without_cables(&self, ends: &[PortRef]) -> Self {
+        let mut fabric = self.clone();
+        let mut lost = Vec::new();
+        for &end in ends {
+            let peer = self.port(end).and_then(|port| port.peer);
+            for here in peer.into_iter().chain([end]) {
+                let Some(switch) = self.switch_of(here.node) else {
+                    continue;
+                };
+                lost.extend(self.channel_at(switch, here.port));
+            }
+        }
+        let lost = LostChannels::new(lost);
+        for end in lost.iter().map(|lost| self.channel(lost)) {
+            let node = self.switches[end.from];
+            let here = PortRef {
+                node,
+                port: end.port,
+            };
+            if let Some(port) = fabric.port_mut(here) {
+                port.peer = None;
+            }
+        }
+        fabric.forget_channels(&lost);
+        fabric
+    }
+
+    /// Sets what is known of the link of a port, which a port without a link reports differently.
+    pub fn set_link(&mut self, end: PortRef, width: Option<LinkWidth>, speed: Option<LinkSpeed>) {
+        if let Some(port) = self.port_mut(end) {
+            (port.width, port.speed) = (width, speed);
+        }
+    }
+
+    fn port_mut(&mut self, end: PortRef) -> Option<&mut Port> {
+        let node = Arc::make_mut(self.nodes.find_mut(end.node)?);
+        node.ports.get_mut(usize::from(end.port.0))
+    }
+
+    /// Takes channels out. The others keep their order.
+    fn forget_channels(&mut self, lost: &LostChannels) {
+        let left = self.channels.iter_enumerated();
+        let left = left.filter(|&(channel, _)| !lost.contains(channel));
+        self.channels = left
+            .map(|(_, &channel)| Channel {
+                reverse: lost.now(channel.reverse).unwrap_or(NO_CHANNEL),
+                ..channel
+            })
+            .collect();
+        for first in self.first_channel.iter_mut() {
+            first.0 -= lost.count_below(*first);
+        }
+        for channel in &mut self.port_channel {
+            if *channel != NO_CHANNEL {
+                *channel = lost.now(*channel).unwrap_or(NO_CHANNEL);
+            }
         }
     }
 

@@ -198,6 +198,15 @@ impl<I: Idx, T> IdxVec<I, T> {
     }
 }
 
+impl<I: Idx, T> IntoIterator for IdxVec<I, T> {
+    type Item = T;
+    type IntoIter = alloc::vec::IntoIter<T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.entries.into_iter()
+    }
+}
+
 impl<I: Idx, T> Default for IdxVec<I, T> {
     fn default() -> Self {
         Self::new()

@@ -25,10 +25,10 @@ pub(crate) mod remap;
 pub(crate) mod repairer;
 pub(crate) mod rule;
 
-use alloc::{borrow::Cow, boxed::Box};
+use alloc::{borrow::Cow, boxed::Box, sync::Arc, vec::Vec};
 use core::cell::{LazyCell, OnceCell};
 
-use ib_wire::{Guid, Lid};
+use ib_wire::{Guid, Lid, PortNum};
 use thiserror::Error;
 
 use self::{
@@ -43,14 +43,14 @@ use crate::{
         shortest_path_dag::senders,
     },
     error::RouteError,
-    fabric::Fabric,
-    index::{ChannelIdx, IdxVec},
+    fabric::{Fabric, lost::LostChannels},
+    index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::LidMap,
     options::RouteOptions,
     routes::Routes,
     verify::{
         PathCounts, highest_lane,
-        path_counts::kept::Kept,
+        path_counts::{has_same_lids, kept::Kept},
         survey::{Survey, survey},
         verify_on,
     },
@@ -212,6 +212,22 @@ pub fn has_grown(old: &Fabric, fabric: &Fabric) -> bool {
     remap::has_grown(old, fabric)
 }
 
+/// The end that sends of each channel between switches that `fabric` has lost; `None` if the switches differ, or if it has a
+/// cable between switches that `old` had not.
+#[must_use]
+pub fn lost_channels(old: &Fabric, fabric: &Fabric) -> Option<Vec<(SwitchIdx, PortNum)>> {
+    let lost = LostChannels::between(old, fabric)?;
+    let ends = lost.iter().map(|channel| old.channel(channel));
+    Some(ends.map(|end| (end.from, end.port)).collect())
+}
+
+/// Returns true if [`try_repair`] with the path counts of the old routes looks only at what cables that are gone have
+/// carried: nothing else has changed.
+#[must_use]
+pub fn is_quick(old: RoutesInUse<'_>, fabric: &Fabric, lids: &LidMap) -> bool {
+    LostChannels::between(old.fabric, fabric).is_some() && has_same_lids(old.lids, lids)
+}
+
 fn attempt(
     old: RoutesInUse<'_>,
     counts: Option<&PathCounts>,
@@ -226,12 +242,7 @@ fn attempt(
     }
     let used = highest_lane(old.routes).max(highest_lane(&remapped.routes)) + 1;
     let threads = options.threads;
-    let now = RoutesInUse {
-        fabric,
-        lids,
-        routes: &remapped.routes,
-    };
-    let remaining = match counts.and_then(|counts| counts.kept(old, now)) {
+    let remaining = match counts.and_then(|counts| counts.kept(old, fabric, lids)) {
         Some(kept) => Remaining::Counted(Box::new(kept)),
         None => {
             let kept = survey(threads, fabric, lids, &remapped.routes, used, |_| true);
@@ -246,8 +257,8 @@ fn attempt(
     let kept_between_cas = || remaining.between_cas(fabric).into_owned();
     let rules = Rule::of(old, &remapped, fabric, lids, options, kept_between_cas).rules;
     let repairer = |rule| Repairer::new(&remapped, remaining.load(), fabric, lids, options, rule);
-    let layout = DependencyLayout::new(fabric);
-    let order = up_down_order(fabric, &senders(fabric, lids));
+    let layout = LazyCell::new(|| Arc::new(DependencyLayout::new(fabric)));
+    let order = LazyCell::new(|| Arc::from(up_down_order(fabric, &senders(fabric, lids))));
     let unprotected = || Lanes::unprotected(&layout, &order);
     let mut last = RepairError::WasUnsafe;
     if !remapped.routes.vl_map().is_uniform() {
@@ -263,7 +274,7 @@ fn attempt(
     }
     let surveyed = OnceCell::new();
     let of_old = |protected| match &remaining {
-        Remaining::Counted(kept) => kept.lanes(&layout, &order, protected),
+        Remaining::Counted(kept) => kept.lanes(protected),
         Remaining::Surveyed(kept) => {
             let before = || before(old, &remapped, kept, lids, used, threads);
             let [between_cas, all] = surveyed.get_or_init(before);
@@ -274,7 +285,7 @@ fn attempt(
             Lanes::new(&layout, &order, dependencies, protected)
         }
     };
-    let old_all = of_old(Protected::All);
+    let mut old_all = of_old(Protected::All);
     // Needed only where the dependencies of all traffic form a cycle, or leave no path.
     let old_cas = LazyCell::new(|| of_old(Protected::BetweenCas));
     if old_all.is_none() && old_cas.is_none() {
@@ -284,13 +295,14 @@ fn attempt(
             None => Err(last),
         };
     }
-    for rule in &rules {
+    for (left, rule) in (0..rules.len()).rev().zip(&rules) {
         for start in [
             BaseDependencies::All,
             BaseDependencies::BetweenCas,
             BaseDependencies::Kept,
         ] {
             let lanes = match start {
+                BaseDependencies::All if left == 0 => old_all.take(),
                 BaseDependencies::All => old_all.clone(),
                 BaseDependencies::BetweenCas => old_cas.clone(),
                 BaseDependencies::Kept => {
@@ -309,12 +321,12 @@ fn attempt(
 }
 
 /// The rest of the old routes: taken from their path counts, or found by following all of them.
-enum Remaining {
-    Counted(Box<Kept>),
+enum Remaining<'c> {
+    Counted(Box<Kept<'c>>),
     Surveyed(Survey),
 }
 
-impl Remaining {
+impl Remaining<'_> {
     /// CA-pair routes on each channel.
     const fn load(&self) -> &IdxVec<ChannelIdx, u32> {
         match self {

@@ -9,7 +9,7 @@
 //! and Strong Component Maintenance", 2012). What was refused once stays refused until
 //! [`ChannelGraph::reconsider`]: only a caller that takes dependencies back has to ask again.
 
-use alloc::{vec, vec::Vec};
+use alloc::{sync::Arc, vec, vec::Vec};
 
 use crate::{
     fabric::Fabric,
@@ -94,8 +94,8 @@ impl DependencyLayout {
 
 /// Dependencies between channels, with a topological order as the proof that they form no cycle.
 #[derive(Clone, Debug)]
-pub struct ChannelGraph<'a> {
-    layout: &'a DependencyLayout,
+pub struct ChannelGraph {
+    layout: Arc<DependencyLayout>,
     after: Vec<u64>,
     before: Vec<u64>,
     refused: Vec<u64>,
@@ -120,11 +120,11 @@ const GAP: u64 = 1 << 40;
 /// End of the order's list.
 const NONE: ChannelIdx = ChannelIdx(u32::MAX);
 
-impl<'a> ChannelGraph<'a> {
+impl ChannelGraph {
     /// A graph without dependencies. `order` lists every channel once; the fewer dependencies
     /// contradict it, the faster they are admitted.
     #[must_use]
-    pub fn new(layout: &'a DependencyLayout, order: &[ChannelIdx]) -> Self {
+    pub fn new(layout: &Arc<DependencyLayout>, order: &[ChannelIdx]) -> Self {
         let channels = layout.ends.len();
         let nowhere = OrderEntry {
             label: 0,
@@ -132,7 +132,7 @@ impl<'a> ChannelGraph<'a> {
             next: NONE,
         };
         let mut graph = Self {
-            layout,
+            layout: Arc::clone(layout),
             after: vec![0; layout.words],
             before: vec![0; layout.words],
             refused: vec![0; layout.words],
@@ -428,7 +428,7 @@ mod tests {
     #[test]
     fn a_dependency_taken_back_makes_room_for_another() {
         let (fabric, round) = ring();
-        let layout = DependencyLayout::new(&fabric);
+        let layout = Arc::new(DependencyLayout::new(&fabric));
         let order: Vec<ChannelIdx> = fabric.channels().indices().collect();
         let mut graph = ChannelGraph::new(&layout, &order);
         for pair in round.windows(2) {
@@ -445,7 +445,7 @@ mod tests {
     #[test]
     fn a_detached_channel_has_no_dependency() {
         let (fabric, round) = ring();
-        let layout = DependencyLayout::new(&fabric);
+        let layout = Arc::new(DependencyLayout::new(&fabric));
         let order: Vec<ChannelIdx> = fabric.channels().indices().collect();
         let mut graph = ChannelGraph::new(&layout, &order);
         for pair in round.windows(2) {

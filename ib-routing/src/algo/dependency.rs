@@ -7,6 +7,7 @@
 
 use alloc::{sync::Arc, vec, vec::Vec};
 
+use super::overlay::Overlay;
 use crate::{
     fabric::Fabric,
     index::{ChannelIdx, Idx, IdxVec},
@@ -109,6 +110,17 @@ impl DependencyGraph {
         let bit = self.bit(from, to);
         if let Some(word) = self.bits.get_mut(bit / 64) {
             *word &= !(1 << (bit % 64));
+        }
+    }
+
+    /// Takes all edges from and to these channels out.
+    pub(crate) fn detach(&mut self, channels: impl Iterator<Item = ChannelIdx>) {
+        let gone: Vec<ChannelIdx> = channels.collect();
+        let edges: Vec<_> = self.edges().collect();
+        for (from, to) in edges {
+            if gone.contains(&from.channel) || gone.contains(&to.channel) {
+                self.remove(from, to);
+            }
         }
     }
 
@@ -279,12 +291,13 @@ impl DependencyGraph {
 
 /// The dependencies of paths that keep their lane, each with the number of packets' paths that use it.
 ///
-/// Unlike a [`DependencyGraph`] it says, when a path is taken away, which dependencies no path uses any more.
+/// Unlike a [`DependencyGraph`] it says, when a path is taken away, which dependencies no path uses any more. Clones
+/// share the numbers until they are changed.
 #[derive(Clone, Debug)]
 pub(crate) struct DependencyCounts {
     lanes: usize,
     pairs: Arc<Pairs>,
-    counts: Vec<u32>,
+    counts: Overlay,
     used: usize,
 }
 
@@ -296,7 +309,7 @@ impl DependencyCounts {
         Self {
             lanes,
             pairs: Arc::new(pairs),
-            counts: vec![0; size * lanes],
+            counts: Overlay::zeros(size * lanes),
             used: 0,
         }
     }
@@ -306,7 +319,7 @@ impl DependencyCounts {
         Self {
             lanes: self.lanes,
             pairs: Arc::clone(&self.pairs),
-            counts: vec![0; self.counts.len()],
+            counts: Overlay::zeros(self.counts.len()),
             used: 0,
         }
     }
@@ -320,8 +333,11 @@ impl DependencyCounts {
     /// to.
     #[inline]
     pub(crate) fn add(&mut self, from: ChannelIdx, to: ChannelIdx, lane: u8, count: u32) -> bool {
+        if count == 0 {
+            return false;
+        }
         let at = self.at(from, to, lane);
-        let Some(entry) = self.counts.get_mut(at).filter(|_| count > 0) else {
+        let Some(entry) = self.counts.get_mut(at) else {
             return false;
         };
         let is_new = *entry == 0;
@@ -338,6 +354,9 @@ impl DependencyCounts {
         lane: u8,
         count: u32,
     ) -> bool {
+        if count == 0 {
+            return false;
+        }
         let at = self.at(from, to, lane);
         let Some(entry) = self.counts.get_mut(at).filter(|entry| **entry > 0) else {
             return false;
@@ -350,8 +369,9 @@ impl DependencyCounts {
 
     /// Returns true if any path uses a dependency.
     pub(crate) fn contains(&self, from: ChannelIdx, to: ChannelIdx, lane: u8) -> bool {
-        let count = self.counts.get(self.at(from, to, lane));
-        count.is_some_and(|&count| count > 0)
+        self.counts
+            .get(self.at(from, to, lane))
+            .is_some_and(|count| count > 0)
     }
 
     /// Number of dependencies in use.
@@ -359,26 +379,52 @@ impl DependencyCounts {
         self.used
     }
 
-    /// The dependencies in use: the channels, the lane, and the number of paths.
-    pub(crate) fn edges(&self) -> impl Iterator<Item = (ChannelIdx, ChannelIdx, u8, u32)> + '_ {
-        let heads = self.pairs.heads.iter_enumerated();
-        heads.flat_map(move |(from, &(first, end))| {
-            let row = self.at(from, first, 0)..self.at(from, end, 0);
-            let row = self.counts.get(row).unwrap_or_default();
-            let used = row.iter().enumerate().filter(|(_, count)| **count > 0);
-            used.map(move |(at, &count)| {
-                let to = ChannelIdx(first.0 + (at / self.lanes) as u32);
-                (from, to, (at % self.lanes) as u8, count)
-            })
-        })
+    /// Makes the numbers those that clones share from now on.
+    pub(crate) fn merge(&mut self) {
+        self.counts.merge();
     }
 
-    /// Adds the dependencies in use to a graph of the same fabric and lanes.
-    pub(crate) fn add_to(&self, graph: &mut DependencyGraph) {
-        for (from, to, lane, _) in self.edges() {
-            let vertex = |channel| Vertex { channel, lane };
-            graph.add(vertex(from), vertex(to));
+    /// As [`merge`](Self::merge), if so much was changed that a clone would copy a good part of the numbers.
+    pub(crate) fn merge_many(&mut self) {
+        self.counts.merge_many();
+    }
+
+    /// Undoes all changes since `before` was cloned, or was merged before that.
+    pub(crate) fn revert_to(&mut self, before: &Self) {
+        self.counts.revert();
+        self.used = before.used;
+    }
+
+    /// Calls `each` for the dependencies in use: the channels, the lane, and the number of paths.
+    pub(crate) fn for_each(&self, mut each: impl FnMut(ChannelIdx, ChannelIdx, u8, u32)) {
+        let counts = self.counts.entries();
+        for (from, &(first, end)) in self.pairs.heads.iter_enumerated() {
+            let row = self.at(from, first, 0)..self.at(from, end, 0);
+            let row = counts.get(row).unwrap_or_default();
+            let used = row.iter().enumerate().filter(|(_, count)| **count > 0);
+            for (at, &count) in used {
+                let to = ChannelIdx(first.0 + (at / self.lanes) as u32);
+                each(from, to, (at % self.lanes) as u8, count);
+            }
         }
+    }
+
+    /// The dependencies in use of counts of one fabric and its lanes.
+    pub(crate) fn graph(all: &[Self]) -> Option<DependencyGraph> {
+        let first = all.first()?;
+        let lanes = first.lanes;
+        let mut graph = DependencyGraph {
+            lanes,
+            pairs: Arc::clone(&first.pairs),
+            bits: vec![0; (first.counts.len() * lanes).div_ceil(64)],
+        };
+        for counts in all {
+            counts.for_each(|from, to, lane, _| {
+                let vertex = |channel| Vertex { channel, lane };
+                graph.add(vertex(from), vertex(to));
+            });
+        }
+        Some(graph)
     }
 
     /// The counts by the channels of another fabric with the same switches, whose counts are `into` and empty:
@@ -388,33 +434,12 @@ impl DependencyCounts {
         channels: &IdxVec<ChannelIdx, Option<ChannelIdx>>,
         into: &mut Self,
     ) {
-        let has_new = channels.iter().flatten().count() < into.pairs.heads.len();
-        for (from, &(first, end)) in self.pairs.heads.iter_enumerated() {
-            let Some(&Some(new_from)) = channels.find(from) else {
-                continue;
-            };
-            let row = self.at(from, first, 0)..self.at(from, end, 0);
-            let row = self.counts.get(row).unwrap_or_default();
-            // Channels keep their order. So those of a switch that lost none have consecutive numbers as before.
-            let (new_first, new_end) = into.pairs.heads[new_from];
-            let is_same = !has_new
-                && new_end.0 - new_first.0 == end.0 - first.0
-                && (first == end || channels.find(first) == Some(&Some(new_first)));
-            if is_same {
-                let start = into.at(new_from, new_first, 0);
-                if let Some(new_row) = into.counts.get_mut(start..start + row.len()) {
-                    new_row.copy_from_slice(row);
-                    into.used += row.iter().filter(|count| **count > 0).count();
-                }
-                continue;
+        self.for_each(|from, to, lane, count| {
+            let now = |channel| channels.find(channel).copied().flatten();
+            if let (Some(from), Some(to)) = (now(from), now(to)) {
+                into.add(from, to, lane, count);
             }
-            let used = row.iter().enumerate().filter(|(_, count)| **count > 0);
-            for (at, &count) in used {
-                let to = ChannelIdx(first.0 + (at / self.lanes) as u32);
-                if let Some(&Some(to)) = channels.find(to) {
-                    into.add(new_from, to, (at % self.lanes) as u8, count);
-                }
-            }
-        }
+        });
+        into.merge();
     }
 }

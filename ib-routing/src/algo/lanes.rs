@@ -6,7 +6,7 @@
 //! Oblivious Routing for Arbitrary Topologies", 2011, for layering by cycles; the layers here are filled in
 //! the order of destinations and never emptied again.
 
-use alloc::{vec, vec::Vec};
+use alloc::{sync::Arc, vec, vec::Vec};
 use core::{cmp::Reverse, mem};
 
 use ib_wire::{Lid, Sl};
@@ -28,9 +28,9 @@ use crate::{
 /// The virtual lanes in use, each with its dependencies.
 #[derive(Clone, Debug)]
 pub struct Lanes<'a> {
-    layout: &'a DependencyLayout,
+    layout: &'a Arc<DependencyLayout>,
     order: &'a [ChannelIdx],
-    graphs: Vec<ChannelGraph<'a>>,
+    graphs: Vec<ChannelGraph>,
     max: usize,
     /// One more than the highest lane that a path has.
     used: u8,
@@ -64,7 +64,7 @@ impl<'a> Lanes<'a> {
     #[must_use]
     pub fn new(
         fabric: &Fabric,
-        layout: &'a DependencyLayout,
+        layout: &'a Arc<DependencyLayout>,
         order: &'a [ChannelIdx],
         max: u8,
     ) -> Self {
@@ -163,7 +163,7 @@ impl<'a> Lanes<'a> {
                 self.lane[next]
             };
             let graph = self.graphs.get(usize::from(lane));
-            let depends = |graph: &ChannelGraph<'_>| graph.contains(channel, tree.channel(next));
+            let depends = |graph: &ChannelGraph| graph.contains(channel, tree.channel(next));
             if next == tree.target() || graph.is_some_and(depends) {
                 self.lane[switch] = lane;
             } else {
@@ -327,7 +327,7 @@ pub fn layer_routes(
 ) -> Result<(), RouteError> {
     let senders = senders(fabric, lids);
     let (layout, order) = (
-        DependencyLayout::new(fabric),
+        Arc::new(DependencyLayout::new(fabric)),
         up_down_order(fabric, &senders),
     );
     let mut lanes = Lanes::new(fabric, &layout, &order, options.vls());

@@ -4,7 +4,7 @@
 //! whose channel dependencies stay acyclic. Which strategies are tried, and which result is taken, is the
 //! engine's [`LayeredConfig`].
 
-use alloc::{vec, vec::Vec};
+use alloc::{sync::Arc, vec, vec::Vec};
 
 use ib_wire::Sl;
 
@@ -88,7 +88,7 @@ pub fn route(
         fabric,
         lids,
         dag: ShortestPathDag::new(fabric, options),
-        layout: DependencyLayout::new(fabric),
+        layout: Arc::new(DependencyLayout::new(fabric)),
         order: up_down_order(fabric, &demands.senders),
         demands,
     };
@@ -142,7 +142,7 @@ struct Run<'a> {
     lids: &'a LidMap,
     dag: ShortestPathDag,
     demands: Demands,
-    layout: DependencyLayout,
+    layout: Arc<DependencyLayout>,
     order: Vec<ChannelIdx>,
 }
 

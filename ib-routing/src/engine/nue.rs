@@ -17,7 +17,7 @@
 mod escape;
 mod paths;
 
-use alloc::{vec, vec::Vec};
+use alloc::{sync::Arc, vec, vec::Vec};
 
 use ib_wire::{Sl, random::SplitMix64};
 
@@ -177,7 +177,7 @@ fn arrange(
     demands: &Demands,
     vls: u8,
 ) -> Arrangement {
-    let layout = DependencyLayout::new(fabric);
+    let layout = Arc::new(DependencyLayout::new(fabric));
     let roots = escape::roots(fabric, &demands.senders);
     let sketcher = Sketcher {
         fabric,
@@ -231,7 +231,7 @@ fn arrange(
 /// Makes sketches.
 struct Sketcher<'a> {
     fabric: &'a Fabric,
-    layout: &'a DependencyLayout,
+    layout: &'a Arc<DependencyLayout>,
     /// One tree for all CAs at a switch.
     demands: Demands,
     roots: &'a [SwitchIdx],
@@ -246,8 +246,8 @@ impl<'a> Sketcher<'a> {
         dag: &ShortestPathDag,
         targets: &mut [Target],
         random: &mut SplitMix64,
-    ) -> Option<(Sketch, Vec<ChannelGraph<'a>>)> {
-        let mut best: Option<(Sketch, Vec<ChannelGraph<'a>>)> = None;
+    ) -> Option<(Sketch, Vec<ChannelGraph>)> {
+        let mut best: Option<(Sketch, Vec<ChannelGraph>)> = None;
         // Trees to switches that do not count stay last: they carry next to nothing.
         let to_cas = targets.partition_point(|target| target.weight > 0);
         for number in 0..SKETCHES {
@@ -273,12 +273,12 @@ impl<'a> Sketcher<'a> {
 }
 
 /// Lanes that admit escape paths towards the first of `roots`.
-fn begin<'l>(
+fn begin(
     fabric: &Fabric,
-    layout: &'l DependencyLayout,
+    layout: &Arc<DependencyLayout>,
     roots: &[SwitchIdx],
     vls: u8,
-) -> Vec<ChannelGraph<'l>> {
+) -> Vec<ChannelGraph> {
     let escape = Escape::new(fabric, roots);
     // Up is towards the root, so that neither escape paths nor up*/down* paths contradict the order.
     let order = channels_up_and_down(fabric, &escape.order);

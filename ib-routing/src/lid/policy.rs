@@ -35,7 +35,8 @@ use crate::{error::RouteError, fabric::Fabric};
 pub trait LidPolicy: fmt::Debug + Send + Sync {
     /// Assigns LIDs to end ports: port 0 of every switch and the cabled ports of all other nodes.
     ///
-    /// A port without LIDs takes no part in the subnet. The same fabric and options give the same LIDs.
+    /// A port without LIDs takes no part in the subnet. The same fabric and options give the same LIDs. A manager need not ask
+    /// again if the fabric has only lost cables between switches since it asked: ports keep their LIDs then.
     ///
     /// # Errors
     /// Why there are none.

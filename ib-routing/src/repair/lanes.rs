@@ -1,12 +1,13 @@
 //! The dependencies of each lane, kept free of cycles while a repair adds paths.
 
-use alloc::vec::Vec;
+use alloc::{sync::Arc, vec::Vec};
 
 use crate::{
     algo::{
         channel_graph::{ChannelGraph, DependencyLayout},
         dependency::{DependencyGraph, Vertex},
     },
+    fabric::lost::LostChannels,
     index::ChannelIdx,
     lid::Destination,
 };
@@ -26,13 +27,15 @@ pub(crate) enum Protected {
 }
 
 /// The dependencies of each lane.
-#[derive(Clone)]
-pub(crate) struct Lanes<'g> {
-    layout: &'g DependencyLayout,
+#[derive(Clone, Debug)]
+pub(crate) struct Lanes {
+    layout: Arc<DependencyLayout>,
     /// The initial topological order of a lane without dependencies.
-    order: &'g [ChannelIdx],
-    graphs: Vec<Option<ChannelGraph<'g>>>,
+    order: Arc<[ChannelIdx]>,
+    graphs: Vec<Option<ChannelGraph>>,
     protected: Protected,
+    /// The channels that the fabric has lost since the layout was made. Callers name channels by the numbers after that.
+    lost: LostChannels,
     /// The changes that [`Lanes::undo`] undoes; `None` if changes are not recorded.
     journal: Option<Vec<Change>>,
 }
@@ -45,37 +48,39 @@ enum Change {
     Removed(usize, ChannelIdx, ChannelIdx),
 }
 
-impl<'g> Lanes<'g> {
+impl Lanes {
     /// Lanes on which anything may wait for anything.
-    pub(crate) fn unprotected(layout: &'g DependencyLayout, order: &'g [ChannelIdx]) -> Self {
+    pub(crate) fn unprotected(layout: &Arc<DependencyLayout>, order: &Arc<[ChannelIdx]>) -> Self {
         Self {
-            layout,
-            order,
+            layout: Arc::clone(layout),
+            order: Arc::clone(order),
             graphs: Vec::new(),
             protected: Protected::Nothing,
+            lost: LostChannels::default(),
             journal: None,
         }
     }
 
     /// Lanes with the dependencies that are there; `None` if these form a cycle.
     pub(crate) fn new(
-        layout: &'g DependencyLayout,
-        order: &'g [ChannelIdx],
+        layout: &Arc<DependencyLayout>,
+        order: &Arc<[ChannelIdx]>,
         dependencies: &DependencyGraph,
         protected: Protected,
     ) -> Option<Self> {
         let topological = dependencies.order().ok()?;
-        let edges = dependencies.edges();
-        let edges = edges.map(|(from, to)| (from.channel, to.channel, from.lane));
-        Some(Self::ordered(layout, order, &topological, edges, protected))
+        let mut lanes = Self::ordered(layout, order, &topological, protected);
+        for (from, to) in dependencies.edges() {
+            lanes.admit(1 << from.lane, from.channel, to.channel);
+        }
+        Some(lanes)
     }
 
-    /// Lanes with dependencies (two channels and the lane), all of which lead forward in the order `topological`.
+    /// Lanes without dependencies. Those that lead forward in the order `topological` are admitted quickly.
     pub(crate) fn ordered(
-        layout: &'g DependencyLayout,
-        order: &'g [ChannelIdx],
+        layout: &Arc<DependencyLayout>,
+        order: &Arc<[ChannelIdx]>,
         topological: &[Vertex],
-        edges: impl Iterator<Item = (ChannelIdx, ChannelIdx, u8)>,
         protected: Protected,
     ) -> Self {
         let mut by_lane: Vec<Vec<ChannelIdx>> = alloc::vec![Vec::new(); LANES];
@@ -88,15 +93,41 @@ impl<'g> Lanes<'g> {
             let is_used = topological.len() == order.len() && !order.is_empty();
             is_used.then(|| ChannelGraph::new(layout, topological))
         });
-        let mut lanes = Self {
+        Self {
             graphs: graphs.collect(),
             protected,
             ..Self::unprotected(layout, order)
-        };
-        for (from, to, lane) in edges {
-            lanes.admit(1 << lane, from, to);
         }
+    }
+
+    /// The same dependencies, for the protection of other traffic: these are all that it has.
+    pub(crate) fn protecting(self, protected: Protected) -> Self {
+        Self { protected, ..self }
+    }
+
+    /// The same lanes for a fabric that has lost channels since the layout was made, by its numbers of channels.
+    pub(crate) fn after_losing(self, lost: LostChannels) -> Self {
+        let mut lanes = self;
+        let gone: Vec<ChannelIdx> = lost.iter().collect();
+        lanes.detach(&gone);
+        lanes.lost = lost;
         lanes
+    }
+
+    /// A topological order of all dependencies on the lanes below `lanes`: every channel of the layout on each of them.
+    pub(crate) fn topological(&self, lanes: u8) -> Vec<Vertex> {
+        let (mut all, mut backwards) = (Vec::new(), Vec::new());
+        for lane in 0..lanes {
+            let vertex = |&channel: &ChannelIdx| Vertex { channel, lane };
+            match self.graphs.get(usize::from(lane)) {
+                Some(Some(graph)) => {
+                    graph.list_backwards(&mut backwards);
+                    all.extend(backwards.iter().rev().map(vertex));
+                }
+                _ => all.extend(self.order.iter().map(vertex)),
+            }
+        }
+        all
     }
 
     /// The traffic that must not deadlock.
@@ -122,7 +153,8 @@ impl<'g> Lanes<'g> {
         let Some(graph) = self.graphs.get_mut(lane) else {
             return true;
         };
-        let graph = graph.get_or_insert_with(|| ChannelGraph::new(self.layout, self.order));
+        let (from, to) = (self.lost.before(from), self.lost.before(to));
+        let graph = graph.get_or_insert_with(|| ChannelGraph::new(&self.layout, &self.order));
         let is_known = graph.contains(from, to) || graph.refuses(from, to);
         let admitted = graph.admit(from, to);
         if let Some(journal) = self.journal.as_mut().filter(|_| !is_known) {
@@ -135,12 +167,18 @@ impl<'g> Lanes<'g> {
         admitted
     }
 
-    /// Returns true if `to` is a dependency of `from` on each lane in `mask`.
-    pub(crate) fn contains(&self, mask: u16, from: ChannelIdx, to: ChannelIdx) -> bool {
-        bits(mask).all(|lane| {
-            let graph = self.graphs.get(lane).and_then(Option::as_ref);
-            graph.is_some_and(|graph| graph.contains(from, to))
-        })
+    /// Takes the dependency of `from` on `to` back, by the numbers of the layout. What was refused stays refused.
+    pub(crate) fn remove(&mut self, lane: u8, from: ChannelIdx, to: ChannelIdx) {
+        let lane = usize::from(lane);
+        let Some(Some(graph)) = self.graphs.get_mut(lane) else {
+            return;
+        };
+        if graph.contains(from, to) {
+            graph.remove(from, to);
+            if let Some(journal) = &mut self.journal {
+                journal.push(Change::Removed(lane, from, to));
+            }
+        }
     }
 
     /// Records every change from now on, for [`Lanes::undo`].
@@ -148,7 +186,7 @@ impl<'g> Lanes<'g> {
         self.journal = Some(Vec::new());
     }
 
-    /// Removes all dependencies from and to these channels.
+    /// Removes all dependencies from and to these channels, by the numbers of the layout.
     pub(crate) fn detach(&mut self, channels: &[ChannelIdx]) {
         let mut removed = Vec::new();
         for (lane, graph) in self.graphs.iter_mut().enumerate() {

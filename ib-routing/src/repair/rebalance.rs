@@ -21,12 +21,7 @@ use crate::{
 
 impl Repairer<'_> {
     /// Moves up to `most` entries; returns how many.
-    pub(super) fn rebalance(
-        &mut self,
-        most: usize,
-        reader: &mut Reader,
-        lanes: &mut Lanes<'_>,
-    ) -> u64 {
+    pub(super) fn rebalance(&mut self, most: usize, reader: &mut Reader, lanes: &mut Lanes) -> u64 {
         let mut moved = 0;
         // Links without a better path for any of their routes. The list is cleared when a route moves.
         let mut stuck = IdxVec::<ChannelIdx, bool>::filled(self.load.len(), false);
@@ -48,7 +43,7 @@ impl Repairer<'_> {
     }
 
     /// Moves one entry away from a channel, if one has a better path.
-    fn relieve(&mut self, busy: ChannelIdx, reader: &mut Reader, lanes: &mut Lanes<'_>) -> bool {
+    fn relieve(&mut self, busy: ChannelIdx, reader: &mut Reader, lanes: &mut Lanes) -> bool {
         let lids = self.lids;
         let from = *self.fabric.channel(busy);
         for destination in lids.destinations().iter().filter(|end| !end.is_switch()) {
@@ -133,7 +128,7 @@ impl Repairer<'_> {
         destination: &Destination,
         lid: Lid,
         reader: &Reader,
-        lanes: &Lanes<'_>,
+        lanes: &Lanes,
     ) -> (IdxVec<SwitchIdx, u64>, IdxVec<SwitchIdx, u16>) {
         let mut flow = self.senders.clone();
         let switches = self.fabric.switches().indices();
@@ -161,7 +156,7 @@ impl Repairer<'_> {
         lid: Lid,
         mask: &IdxVec<SwitchIdx, u16>,
         reader: &Reader,
-        lanes: &mut Lanes<'_>,
+        lanes: &mut Lanes,
     ) -> bool {
         let mut into = self.fabric.channels_from(switch).filter_map(|(_, out)| {
             let channel = self.fabric.channel(out.reverse);

@@ -57,7 +57,7 @@ impl Repairer<'_> {
         destination: &Destination,
         lid: Lid,
         reader: &mut Reader,
-        lanes: &mut Lanes<'_>,
+        lanes: &mut Lanes,
     ) -> Result<(), RepairError> {
         let Some(root) = destination.switch else {
             return Ok(());
@@ -153,7 +153,7 @@ impl Repairer<'_> {
         destination: &Destination,
         lid: Lid,
         cut_off: &[SwitchIdx],
-        lanes: &mut Lanes<'_>,
+        lanes: &mut Lanes,
     ) -> Result<(), RepairError> {
         let Some(root) = destination.switch else {
             return Ok(());
@@ -209,7 +209,7 @@ impl Repairer<'_> {
         }
     }
 
-    fn grow(&mut self, mut growth: Growth<'_>, lanes: &mut Lanes<'_>) -> Result<(), RepairError> {
+    fn grow(&mut self, mut growth: Growth<'_>, lanes: &mut Lanes) -> Result<(), RepairError> {
         let phases: &[Phase] = match self.rule {
             Rule::UpDown(_) => &[Phase::Down, Phase::Up, Phase::Any],
             Rule::Shortest | Rule::Free => &[Phase::Down],
@@ -269,7 +269,7 @@ impl Repairer<'_> {
 
     /// Returns true if a switch that came through one that has just joined stays with it: where paths need not be
     /// the shortest, a longer one in place is better than a shorter one elsewhere.
-    fn may_follow(&self, growth: &Growth<'_>, channel: ChannelIdx, lanes: &mut Lanes<'_>) -> bool {
+    fn may_follow(&self, growth: &Growth<'_>, channel: ChannelIdx, lanes: &mut Lanes) -> bool {
         let (from, lid) = (self.fabric.channel(channel), growth.lid);
         if !matches!(self.rule, Rule::Free) || self.routes.port(from.from, lid) != from.port {
             return false;
@@ -321,7 +321,7 @@ impl Repairer<'_> {
         phase: Phase,
         switch: SwitchIdx,
         length: u32,
-        lanes: &mut Lanes<'_>,
+        lanes: &mut Lanes,
     ) -> Option<ChannelIdx> {
         let lid = growth.lid;
         let now = self.routes.port(switch, lid);

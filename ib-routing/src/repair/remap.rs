@@ -6,10 +6,11 @@ use ib_wire::{Guid, Lid, PortNum, Sl};
 
 use super::RoutesInUse;
 use crate::{
-    fabric::Fabric,
+    fabric::{Fabric, lost::LostChannels},
     index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::{Destination, LidMap},
     routes::{Routes, SlTable},
+    verify::path_counts::has_same_lids,
     vl::VlMap,
 };
 
@@ -30,13 +31,21 @@ pub(crate) struct Remapped {
 /// Translates the old routes into the numbers of the new fabric.
 ///
 /// `is_complete` says that every entry of the old routes for a LID of a port arrives. Then the tables of switches that lost no
-/// cable stay shared with the old routes, if these are [shared](Routes::share).
+/// cable stay shared with the old routes, if these are [shared](Routes::share); after a loss of cables alone nothing
+/// else is looked at.
 pub(crate) fn remap(
     old: RoutesInUse<'_>,
     fabric: &Fabric,
     lids: &LidMap,
     is_complete: bool,
 ) -> Remapped {
+    if is_complete
+        && let Some(lost) = LostChannels::between(old.fabric, fabric)
+        && old.lids.max_lid() == lids.max_lid()
+        && has_same_lids(old.lids, lids)
+    {
+        return without(old, lids, &lost);
+    }
     let mut routes = Routes::new(old.routes.engine(), fabric, lids);
     let was = old_switches(old.fabric, fabric);
     let unowned = match is_complete && has_same_places(old, fabric, lids) {
@@ -66,10 +75,8 @@ pub(crate) fn remap(
             let keeps_all = cables.all(|(_, channel)| is_alive(channel.port));
             // Entries for LIDs of ports lead over these cables, or leave the fabric as before.
             let is_kept = |&&lid: &&Lid| {
-                let port = row.get(usize::from(lid.0)).copied();
-                port.is_none_or(|port| {
-                    PortNum(port) == PortNum::UNREACHABLE || is_alive(PortNum(port))
-                })
+                let port = row.get(usize::from(lid.0)).copied().map(PortNum);
+                port.is_none_or(|port| port == PortNum::UNREACHABLE || is_alive(port))
             };
             if keeps_all && unowned.iter().all(|lid| is_kept(&lid)) {
                 routes.set_shared_lft(switch, shared);
@@ -96,6 +103,36 @@ pub(crate) fn remap(
     }
 }
 
+/// The old routes after the fabric has lost channels and nothing else.
+fn without(old: RoutesInUse<'_>, lids: &LidMap, lost: &LostChannels) -> Remapped {
+    let mut routes = old.routes.clone();
+    // Entries for LIDs of no port may lead out of the fabric, and nothing is there for them.
+    let unowned = unowned(&routes, lids);
+    for switch in old.fabric.switches().indices() {
+        for &lid in &unowned {
+            let port = old.routes.port(switch, lid);
+            if port != PortNum::UNREACHABLE && old.fabric.channel_at(switch, port).is_none() {
+                routes.set_port(switch, lid, PortNum::UNREACHABLE);
+            }
+        }
+    }
+    for channel in lost.iter().map(|lost| old.fabric.channel(lost)) {
+        for entry in routes.lft_mut(channel.from) {
+            if *entry == channel.port.0 {
+                *entry = PortNum::UNREACHABLE.0;
+            }
+        }
+    }
+    let channels = old.fabric.channels().indices();
+    Remapped {
+        routes,
+        was: old.fabric.switches().indices().map(Some).collect(),
+        channels: channels.map(|channel| lost.now(channel)).collect(),
+        grown: false,
+        new_tables: None,
+    }
+}
+
 /// Returns true if every LID leaves the fabric by the same port of the same switch as before, by tables of the same
 /// length.
 fn has_same_places(old: RoutesInUse<'_>, fabric: &Fabric, lids: &LidMap) -> bool {
@@ -119,6 +156,9 @@ fn unowned(routes: &Routes, lids: &LidMap) -> Vec<Lid> {
 
 /// Returns true if a fabric has a cable between switches that it had not.
 pub(crate) fn has_grown(old: &Fabric, new: &Fabric) -> bool {
+    if LostChannels::between(old, new).is_some() {
+        return false;
+    }
     let was = old_switches(old, new);
     let mut switches = was.iter_enumerated();
     switches.any(|(switch, &before)| is_new(new, switch, &alive_ports(old, new, before, switch)))

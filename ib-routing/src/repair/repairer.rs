@@ -145,7 +145,7 @@ impl<'a> Repairer<'a> {
     /// the routes and how many moved for the balance.
     pub(super) fn run(
         mut self,
-        mut lanes: Lanes<'_>,
+        mut lanes: Lanes,
         incomplete: &[Lid],
         rebalance: usize,
     ) -> Result<(Routes, u64), RepairError> {
@@ -159,7 +159,7 @@ impl<'a> Repairer<'a> {
     /// some switches have lost, with these switches. Only these are looked at.
     pub(super) fn run_known(
         mut self,
-        mut lanes: Lanes<'_>,
+        mut lanes: Lanes,
         cut_off: &[CutOff],
     ) -> Result<Routes, RepairError> {
         let is_whole = self.parts.iter().all(|&part| part == 0);
@@ -188,7 +188,7 @@ impl<'a> Repairer<'a> {
 
     fn reconnect_all(
         &mut self,
-        lanes: &mut Lanes<'_>,
+        lanes: &mut Lanes,
         incomplete: &[Lid],
         reader: &mut Reader,
     ) -> Result<(), RepairError> {
@@ -328,7 +328,7 @@ impl<'a> Repairer<'a> {
     /// them would close a cycle.
     pub(super) fn admit_path(
         &self,
-        lanes: &mut Lanes<'_>,
+        lanes: &mut Lanes,
         mask: u16,
         channel: ChannelIdx,
         lid: Lid,
@@ -346,7 +346,7 @@ impl<'a> Repairer<'a> {
     /// The lanes on which packets from `switch` to `lid` must not come to deadlock, a bit each.
     pub(super) fn protected_lanes(
         &self,
-        lanes: &Lanes<'_>,
+        lanes: &Lanes,
         switch: SwitchIdx,
         destination: &Destination,
         lid: Lid,

@@ -13,12 +13,21 @@
 
 mod changes;
 pub(crate) mod kept;
+pub(crate) mod trial;
+mod verdicts;
 
-use alloc::{vec, vec::Vec};
+use alloc::{sync::Arc, vec::Vec};
 
 use ib_wire::Lid;
 
-use self::changes::{affected, same_places};
+use self::{
+    changes::{ChannelPlaces, affected, has_same_places},
+    verdicts::Verdicts,
+};
+pub(crate) use self::{
+    changes::{has_same_lids, lost_paths},
+    verdicts::Edges,
+};
 use super::{
     Context, LinkLoad, Target, VerifyReport,
     deadlock::{highest_lane, lanes_of, uniform_lane},
@@ -28,32 +37,40 @@ use super::{
     walk::{Block, LOOP, NO_CHANNEL, Walk},
 };
 use crate::{
-    algo::dependency::{DependencyCounts, DependencyGraph, Vertex},
-    fabric::Fabric,
+    algo::dependency::{DependencyCounts, Vertex},
+    fabric::{Fabric, lost::LostChannels},
     index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::{Destination, LidMap},
-    repair::RoutesInUse,
+    repair::{RoutesInUse, repairer::CutOff},
     routes::{Routes, SlTable},
 };
 
 /// LIDs of one switch that are counted together.
 const RUN: usize = 16;
 
+/// Number of lost channels from which on all channels get new numbers.
+const MANY_LOST: usize = 64;
+
 /// Number of paths that use each channel and each dependency, of routes that are verified.
+///
+/// Channels have the numbers of the fabric that was counted first. Channels that it has lost since keep theirs, with no
+/// path on them; so an update after a loss changes only what the affected paths use, and a clone shares the rest.
 #[derive(Clone, Debug)]
 pub struct PathCounts {
     lanes: u8,
+    /// The channels that the fabric has lost since it was counted first.
+    lost: LostChannels,
     /// CA-pair routes on each channel.
     load: IdxVec<ChannelIdx, u32>,
+    /// LIDs of the CAs at each switch.
+    senders: Arc<IdxVec<SwitchIdx, u32>>,
     /// Number of (switch with CAs, LID of a CA) pairs by the number of links between them.
     hops: Vec<u64>,
     /// Number of (switch with CAs, LID of a CA) pairs by lane, if there is a link between them.
     by_lane: [u64; 16],
     /// The dependencies of traffic between CAs, between CAs and switches, and between switches.
     users: [DependencyCounts; 3],
-    /// For the first kind of traffic, the first two, and all three: a topological order of their dependencies, or a
-    /// cycle.
-    orders: [Result<Vec<Vertex>, Vec<Vertex>>; 3],
+    verdicts: Verdicts,
     /// The counts of pairs, which no change of complete routes changes.
     report: VerifyReport,
     examined: usize,
@@ -77,13 +94,16 @@ impl PathCounts {
         }
         let lanes = highest_lane(routes) + 1;
         let none = DependencyCounts::new(fabric, lanes);
+        let context = Context::new(fabric, lids, routes);
         let mut counts = Self {
             lanes,
+            lost: LostChannels::default(),
             load: IdxVec::filled(fabric.channels().len(), 0),
+            senders: Arc::new(context.sources.ca_lids.iter().copied().collect()),
             hops: Vec::new(),
             by_lane: [0; 16],
             users: [none.empty(), none.empty(), none],
-            orders: [const { Ok(Vec::new()) }; 3],
+            verdicts: Verdicts::new(fabric, lids),
             report: VerifyReport {
                 cycle: None,
                 order: None,
@@ -96,10 +116,11 @@ impl PathCounts {
             },
             examined: lids.num_lids(),
         };
-        counts.count_all(&Context::new(fabric, lids, routes))?;
-        for level in 0..counts.orders.len() {
-            counts.find_order(fabric, level);
+        counts.count_all(&context)?;
+        for users in &mut counts.users {
+            users.merge();
         }
+        counts.verdicts.find(&counts.users);
         Some(counts)
     }
 
@@ -109,47 +130,71 @@ impl PathCounts {
     /// then the routes have to be verified in full.
     #[must_use]
     pub fn updated(&self, old: RoutesInUse<'_>, new: RoutesInUse<'_>) -> Option<Self> {
-        let channels = same_places(old, new)?;
-        let mut counts = self.renumbered(new.fabric, &channels);
-        let mut update = Update::new(&mut counts);
-        let identity = |channel| Some(channel);
-        let renumber = |channel| channels.find(channel).copied().flatten();
-        for (lid, owner, switches) in affected(old, new, &channels, self.lanes)? {
-            for switch in switches {
-                update.path(old, switch, lid, owner, false, renumber)?;
-                update.path(new, switch, lid, owner, true, identity)?;
-            }
-            update.counts.examined += 1;
+        if !has_same_places(old, new) {
+            return None;
         }
-        let added = update.added;
-        counts.keep_orders(self, new.fabric, &channels, &added);
+        let places = ChannelPlaces::new(self, old.fabric, new.fabric);
+        let mut counts = match &places {
+            ChannelPlaces::Lost { lost, .. } => Self {
+                lost: lost.clone(),
+                ..self.clone()
+            },
+            ChannelPlaces::Renumbered { now, .. } => self.renumbered(new.fabric, new.lids, now),
+        };
+        counts.examined = 0;
+        let (mut edges, mut path) = (Edges::default(), Vec::new());
+        for (owner, CutOff { lid, switches }) in affected(old, new, places.gone(), self.lanes)? {
+            for switch in switches {
+                let end = (switch, owner);
+                let number = |channel| places.of_old(channel);
+                follow(old, switch, lid, owner, number, &mut path)?;
+                let lane = lane_of(old.routes, switch, lid);
+                counts.count_path(end, lane, &path, false, &mut edges);
+                let number = |channel| Some(counts.lost.before(channel));
+                follow(new, switch, lid, owner, number, &mut path)?;
+                let lane = lane_of(new.routes, switch, lid);
+                counts.count_path(end, lane, &path, true, &mut edges);
+            }
+            counts.examined += 1;
+        }
+        let renumbered = matches!(places, ChannelPlaces::Renumbered { .. });
+        if renumbered || counts.verdicts.update(&counts.users, &edges) < counts.users.len() {
+            counts.verdicts.find(&counts.users);
+        }
+        for users in &mut counts.users {
+            users.merge_many();
+        }
         Some(counts)
     }
 
-    /// These counts by the channels of another fabric, without those on channels that are gone, and without an order.
+    /// These counts by the channels of another fabric, without those on channels that are gone. `now` says which channel
+    /// each one of the present fabric is. The verdicts are not found yet.
     fn renumbered(
         &self,
         fabric: &Fabric,
-        channels: &IdxVec<ChannelIdx, Option<ChannelIdx>>,
+        lids: &LidMap,
+        now: &IdxVec<ChannelIdx, Option<ChannelIdx>>,
     ) -> Self {
         let none = DependencyCounts::new(fabric, self.lanes);
         let mut counts = Self {
-            lanes: self.lanes,
+            lost: LostChannels::default(),
             load: IdxVec::filled(fabric.channels().len(), 0),
-            hops: self.hops.clone(),
-            by_lane: self.by_lane,
             users: [none.empty(), none.empty(), none],
-            orders: [const { Ok(Vec::new()) }; 3],
+            verdicts: Verdicts::new(fabric, lids),
+            senders: Arc::clone(&self.senders),
+            hops: self.hops.clone(),
             report: self.report.clone(),
-            examined: 0,
+            ..*self
         };
+        let now = |channel| self.lost.now(channel).and_then(|channel| now[channel]);
+        let channels: IdxVec<_, _> = self.load.indices().map(now).collect();
         for (&channel, &load) in channels.iter().zip(self.load.iter()) {
             if let Some(channel) = channel {
                 counts.load[channel] = load;
             }
         }
         for (users, renumbered) in self.users.iter().zip(&mut counts.users) {
-            users.renumber(channels, renumbered);
+            users.renumber(&channels, renumbered);
         }
         counts
     }
@@ -157,35 +202,94 @@ impl PathCounts {
     /// The report that a full verification of the same routes gives; of several orders or cycles it may name another.
     #[must_use]
     pub fn report(&self) -> VerifyReport {
-        let sum: u64 = self.load.iter().copied().map(u64::from).sum();
+        let left = self.load.iter_enumerated();
+        let left = left.filter(|&(channel, _)| !self.lost.contains(channel));
+        let load: IdxVec<ChannelIdx, u64> = left.map(|(_, &load)| u64::from(load)).collect();
+        let sum: u64 = load.iter().sum();
         let reached = self.report.pairs - self.report.unreachable_ca;
-        let [between_cas, with_switches, all] = &self.orders;
-        let cycle = |order: &Result<_, Vec<Vertex>>| order.clone().err().map(lanes_of);
+        let cycle = |kinds| Some(lanes_of(self.left(self.verdicts.cycle(kinds)?)));
+        let order = self.verdicts.topological(self.lanes);
         let used = self.by_lane.iter().filter(|paths| **paths > 0).count();
+        let [between_cas, ..] = &self.users;
         VerifyReport {
-            deadlock_free: between_cas.is_ok(),
-            multicast_deadlock_free: between_cas.is_ok(),
-            ca_switch_deadlock_free: with_switches.is_ok(),
-            all_deadlock_free: all.is_ok(),
-            cycle: cycle(between_cas),
-            order: between_cas.clone().ok(),
-            dependencies: self.users.first().map_or(0, DependencyCounts::num_used),
-            management_cycle: cycle(with_switches).or_else(|| cycle(all)),
+            deadlock_free: self.verdicts.is_free(1),
+            multicast_deadlock_free: self.verdicts.is_free(1),
+            ca_switch_deadlock_free: self.verdicts.is_free(2),
+            all_deadlock_free: self.verdicts.is_free(3),
+            cycle: cycle(1),
+            order: order.map(|order| self.left(&order)),
+            dependencies: between_cas.num_used(),
+            management_cycle: cycle(2).or_else(|| cycle(3)),
             vls: (used as u8).max(1),
             max_hops: self.max_hops(),
             mean_hops: match reached {
                 0 => 0.0,
                 reached => sum as f64 / reached as f64,
             },
-            link_load: link_load(self.load.iter().copied().map(u64::from).collect()),
+            link_load: link_load(load),
             ..self.report.clone()
         }
+    }
+
+    /// Vertices by the numbers that channels have in the fabric as it is, without those of lost channels.
+    fn left(&self, vertices: &[Vertex]) -> Vec<Vertex> {
+        let left = vertices.iter().filter_map(|vertex| {
+            let channel = self.lost.now(vertex.channel)?;
+            Some(Vertex { channel, ..*vertex })
+        });
+        left.collect()
     }
 
     /// Number of LIDs whose paths the last update followed; all LIDs if there was none.
     #[must_use]
     pub const fn examined(&self) -> usize {
         self.examined
+    }
+
+    /// Adds a path on a lane from a switch to a LID of a port, or takes it away. Channels of another fabric are `None`.
+    pub(crate) fn count_path(
+        &mut self,
+        (switch, owner): (SwitchIdx, &Destination),
+        lane: u8,
+        path: &[Option<ChannelIdx>],
+        adds: bool,
+        edges: &mut Edges,
+    ) {
+        let routes_from = self.senders[switch];
+        if routes_from > 0 && !owner.is_switch() {
+            self.note_hops(path.len(), adds);
+            if !path.is_empty() {
+                self.note_lane(lane, adds);
+            }
+            for &channel in path.iter().flatten() {
+                let load = &mut self.load[channel];
+                *load = if adds {
+                    *load + routes_from
+                } else {
+                    *load - routes_from
+                };
+            }
+        }
+        let kind = usize::from(owner.is_switch());
+        let changed = match adds {
+            true => &mut edges.added,
+            false => &mut edges.removed,
+        };
+        let kinds = self.users.iter_mut().zip(changed).skip(kind);
+        for ((users, changed), count) in kinds.zip([u32::from(routes_from > 0), 1]) {
+            for pair in path.windows(2) {
+                let &[Some(from), Some(to)] = pair else {
+                    continue;
+                };
+                let changes = match adds {
+                    true => users.add(from, to, lane, count),
+                    false => users.remove(from, to, lane, count),
+                };
+                if changes {
+                    changed.push((from, to, lane));
+                }
+            }
+        }
     }
 
     fn max_hops(&self) -> u32 {
@@ -314,83 +418,7 @@ impl PathCounts {
             *paths = if adds { *paths + 1 } else { *paths - 1 };
         }
     }
-
-    /// Keeps the topological orders and cycles of `before` that still hold, and finds the others anew. `added` are the
-    /// new dependencies by kind of traffic.
-    fn keep_orders(
-        &mut self,
-        before: &Self,
-        fabric: &Fabric,
-        channels: &IdxVec<ChannelIdx, Option<ChannelIdx>>,
-        added: &[Vec<Edge>; 3],
-    ) {
-        let has_new = has_new(fabric, channels);
-        for (level, was) in before.orders.iter().enumerate() {
-            let kept = match was {
-                Ok(order) if !has_new => {
-                    let order = renumbered(order, channels);
-                    let added = added.iter().take(level + 1).flatten();
-                    agrees(fabric, self.lanes, &order, added).then_some(Ok(order))
-                }
-                Ok(_) => None,
-                Err(cycle) => {
-                    let is_whole = |now: &Vec<Vertex>| now.len() == cycle.len();
-                    let cycle = Some(renumbered(cycle, channels)).filter(is_whole);
-                    cycle.filter(|cycle| self.has_cycle(level, cycle)).map(Err)
-                }
-            };
-            match (kept, self.orders.get_mut(level)) {
-                (Some(kept), Some(order)) => *order = kept,
-                _ => self.find_order(fabric, level),
-            }
-        }
-    }
-
-    /// Returns true if all dependencies of a cycle are in use.
-    fn has_cycle(&self, level: usize, cycle: &[Vertex]) -> bool {
-        let after = cycle.iter().cycle().skip(1);
-        cycle.iter().zip(after).all(|(from, to)| {
-            let mut kinds = self.users.iter().take(level + 1);
-            kinds.any(|users| users.contains(from.channel, to.channel, from.lane))
-        })
-    }
-
-    fn find_order(&mut self, fabric: &Fabric, level: usize) {
-        let graph = self.graph(fabric, level);
-        if let Some(order) = self.orders.get_mut(level) {
-            *order = graph.order();
-        }
-    }
-
-    /// The dependencies of the kinds of traffic up to `level`.
-    fn graph(&self, fabric: &Fabric, level: usize) -> DependencyGraph {
-        let mut graph = DependencyGraph::new(fabric, self.lanes);
-        for users in self.users.iter().take(level + 1) {
-            users.add_to(&mut graph);
-        }
-        graph
-    }
 }
-
-/// Returns true if a fabric has channels that are none of the old fabric's.
-fn has_new(fabric: &Fabric, channels: &IdxVec<ChannelIdx, Option<ChannelIdx>>) -> bool {
-    channels.iter().flatten().count() < fabric.channels().len()
-}
-
-/// Vertices by the channels of another fabric, without those whose channel is gone.
-fn renumbered(
-    vertices: &[Vertex],
-    channels: &IdxVec<ChannelIdx, Option<ChannelIdx>>,
-) -> Vec<Vertex> {
-    let there = vertices.iter().filter_map(|vertex| {
-        let channel = channels.find(vertex.channel).copied().flatten()?;
-        Some(Vertex { channel, ..*vertex })
-    });
-    there.collect()
-}
-
-/// A dependency: two channels and the lane.
-type Edge = (ChannelIdx, ChannelIdx, u8);
 
 /// By switch and LID: routes from LIDs of CAs, switches, and switches with CAs, whose packets pass here.
 struct Carried<const LIDS: usize>(IdxVec<SwitchIdx, [[u32; 3]; LIDS]>);
@@ -417,115 +445,32 @@ impl<const LIDS: usize> Carried<LIDS> {
     }
 }
 
-/// Counts that are being updated.
-struct Update<'c> {
-    counts: &'c mut PathCounts,
-    /// The dependencies that no path used before, by kind of traffic.
-    added: [Vec<Edge>; 3],
-    /// The dependencies that no path uses any more, by kind of traffic. A path that is added later may use them again.
-    removed: [Vec<Edge>; 3],
-    path: Vec<Option<ChannelIdx>>,
-}
-
-impl<'c> Update<'c> {
-    fn new(counts: &'c mut PathCounts) -> Self {
-        Self {
-            counts,
-            added: [const { Vec::new() }; 3],
-            removed: [const { Vec::new() }; 3],
-            path: Vec::new(),
-        }
-    }
-
-    /// Adds the path from a switch to a LID, or takes it away; `None` if it does not arrive. `renumber` gives the
-    /// channels' numbers in the new fabric.
-    fn path(
-        &mut self,
-        on: RoutesInUse<'_>,
-        switch: SwitchIdx,
-        lid: Lid,
-        owner: &Destination,
-        adds: bool,
-        renumber: impl Fn(ChannelIdx) -> Option<ChannelIdx>,
-    ) -> Option<()> {
-        self.path.clear();
-        let mut here = switch;
-        loop {
-            let port = on.routes.port(here, lid);
-            let Some(channel) = on.fabric.channel_at(here, port) else {
-                let arrives = owner.switch == Some(here) && owner.exit == port;
-                break arrives.then_some(())?;
-            };
-            if self.path.len() >= on.fabric.num_switches() {
-                return None;
-            }
-            self.path.push(renumber(channel));
-            here = on.fabric.channel(channel).to;
-        }
-        let routes = ca_lids(on.lids, switch);
-        let lane = lane_of(on.routes, switch, lid);
-        let between_cas = routes > 0 && !owner.is_switch();
-        if between_cas {
-            self.counts.note_hops(self.path.len(), adds);
-            if !self.path.is_empty() {
-                self.counts.note_lane(lane, adds);
-            }
-            for &channel in self.path.iter().flatten() {
-                let load = &mut self.counts.load[channel];
-                *load = if adds { *load + routes } else { *load - routes };
-            }
-        }
-        let kind = usize::from(owner.is_switch());
-        let edges = match adds {
-            true => &mut self.added,
-            false => &mut self.removed,
+/// The channels of the path from a switch to a LID, each by the number that `number` gives; `None` if it does not arrive.
+pub(crate) fn follow(
+    on: RoutesInUse<'_>,
+    switch: SwitchIdx,
+    lid: Lid,
+    owner: &Destination,
+    number: impl Fn(ChannelIdx) -> Option<ChannelIdx>,
+    path: &mut Vec<Option<ChannelIdx>>,
+) -> Option<()> {
+    path.clear();
+    let mut here = switch;
+    loop {
+        let port = on.routes.port(here, lid);
+        let Some(channel) = on.fabric.channel_at(here, port) else {
+            let arrives = owner.switch == Some(here) && owner.exit == port;
+            break arrives.then_some(());
         };
-        let kinds = self.counts.users.iter_mut().zip(edges).skip(kind);
-        for ((users, edges), count) in kinds.zip([u32::from(routes > 0), 1]) {
-            for pair in self.path.windows(2) {
-                let &[Some(from), Some(to)] = pair else {
-                    continue;
-                };
-                let changes = match adds {
-                    true => users.add(from, to, lane, count),
-                    false => users.remove(from, to, lane, count),
-                };
-                if changes {
-                    edges.push((from, to, lane));
-                }
-            }
+        if path.len() >= on.fabric.num_switches() {
+            return None;
         }
-        Some(())
+        path.push(number(channel));
+        here = on.fabric.channel(channel).to;
     }
 }
 
 /// The lane of packets from a switch, or the CAs at it, to a LID.
 fn lane_of(routes: &Routes, switch: SwitchIdx, lid: Lid) -> u8 {
     uniform_lane(routes, routes.sl_from(switch, lid))
-}
-
-/// LIDs of the CAs at a switch.
-fn ca_lids(lids: &LidMap, switch: SwitchIdx) -> u32 {
-    let cas = lids.at_switch(switch).filter(|end| !end.is_switch());
-    cas.map(|end| u32::from(end.range.lmc().lid_count())).sum()
-}
-
-/// Returns true if dependencies lead forward in an order of all channels on all lanes.
-fn agrees<'e>(
-    fabric: &Fabric,
-    lanes: u8,
-    order: &[Vertex],
-    added: impl Iterator<Item = &'e Edge>,
-) -> bool {
-    let lanes = usize::from(lanes);
-    let mut places = vec![0_u32; fabric.channels().len() * lanes];
-    let number = |channel: ChannelIdx, lane: u8| channel.0 as usize * lanes + usize::from(lane);
-    for (at, vertex) in (1..).zip(order) {
-        if let Some(place) = places.get_mut(number(vertex.channel, vertex.lane)) {
-            *place = at;
-        }
-    }
-    let place = |channel, lane| places.get(number(channel, lane)).copied().unwrap_or(0);
-    let mut added = added;
-    added.all(|&(from, to, lane)| place(from, lane) < place(to, lane))
 }

@@ -35,7 +35,7 @@ pub fn first_host(fabric: &Fabric) -> Result<String, CliError> {
         let mut ports = node.end_ports();
         !node.type_.is_switch() && ports.any(|(_, port)| port.peer.is_some())
     };
-    let host = fabric.nodes().iter().find(is_host);
+    let host = fabric.nodes().iter().map(|node| &**node).find(is_host);
     host.map(|node| node.name.clone())
         .ok_or_else(|| CliError::input("the fabric has no CA with a link, expected --host NODE"))
 }

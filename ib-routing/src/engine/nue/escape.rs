@@ -54,7 +54,7 @@ impl Escape {
 
     /// Admits what the paths along the trees depend on: all of it, as a tree has no cycle of channels but
     /// by turning back.
-    pub(super) fn admit(&self, fabric: &Fabric, lane: &mut ChannelGraph<'_>) {
+    pub(super) fn admit(&self, fabric: &Fabric, lane: &mut ChannelGraph) {
         let in_tree = |channel: ChannelIdx| {
             let ends = fabric.channel(channel);
             self.parent[ends.from] == channel || self.parent[ends.to] == ends.reverse

@@ -66,7 +66,7 @@ impl<'a> Paths<'a> {
         dag: &ShortestPathDag,
         targets: &[Target],
         sketch: Option<&Sketch>,
-        lanes: &mut [ChannelGraph<'_>],
+        lanes: &mut [ChannelGraph],
         mut patience: usize,
     ) -> Option<Arrangement> {
         let (fabric, demands) = (self.fabric, self.demands);
@@ -124,7 +124,7 @@ impl<'a> Paths<'a> {
     }
 
     /// Finds the paths of one tree. Says whether all are shortest.
-    fn find(&mut self, dag: DagTo<'_>, lane: &mut ChannelGraph<'_>, demand: &Demand) -> bool {
+    fn find(&mut self, dag: DagTo<'_>, lane: &mut ChannelGraph, demand: &Demand) -> bool {
         let target = demand.target;
         self.begin(target);
         self.stuck.clear();
@@ -163,7 +163,7 @@ impl<'a> Paths<'a> {
         &mut self,
         switch: SwitchIdx,
         next_hops: &[NextHop],
-        lane: &mut ChannelGraph<'_>,
+        lane: &mut ChannelGraph,
     ) -> bool {
         let Some(next_hop) = self.lightest(next_hops) else {
             return false;
@@ -182,7 +182,7 @@ impl<'a> Paths<'a> {
         &mut self,
         switch: SwitchIdx,
         channels: impl Iterator<Item = ChannelIdx>,
-        lane: &ChannelGraph<'_>,
+        lane: &ChannelGraph,
     ) -> bool {
         let known = channels.filter(|&channel| {
             let to = self.fabric.channel(channel).to;
@@ -238,7 +238,7 @@ impl<'a> Paths<'a> {
         &mut self,
         switch: SwitchIdx,
         channels: impl Iterator<Item = ChannelIdx> + Clone,
-        lane: &mut ChannelGraph<'_>,
+        lane: &mut ChannelGraph,
     ) -> bool {
         loop {
             let mut best = (UNSETTLED, u64::MAX, NONE);
@@ -279,7 +279,7 @@ impl<'a> Paths<'a> {
     /// Paths that rise in the topological order: a pass over the channels from the last place to the first
     /// gives every switch the highest channel that leads to one with a path already. A later channel
     /// replaces it if it is a shorter path and no switch depends on the first yet.
-    fn climb(&mut self, lane: &mut ChannelGraph<'_>, target: SwitchIdx) {
+    fn climb(&mut self, lane: &mut ChannelGraph, target: SwitchIdx) {
         self.begin(target);
         let mut backwards = core::mem::take(&mut self.backwards);
         lane.list_backwards(&mut backwards);

@@ -1,16 +1,16 @@
-//! The differences between two states of a fabric with its routes: entries, and the paths that they affect.
+//! The differences between two states of a fabric with its routes: channels, entries, and the paths that they affect.
 
 use alloc::vec::Vec;
 use core::mem;
 
 use ib_wire::{Lid, PortNum};
 
-use super::lane_of;
+use super::{MANY_LOST, PathCounts, lane_of};
 use crate::{
-    fabric::{Channel, Fabric},
+    fabric::{Channel, Fabric, lost::LostChannels},
     index::{ChannelIdx, IdxVec, SwitchIdx},
-    lid::Destination,
-    repair::RoutesInUse,
+    lid::{Destination, LidMap},
+    repair::{RoutesInUse, repairer::CutOff},
     routes::SlTable,
     verify::walk::add_upstream,
 };
@@ -18,34 +18,81 @@ use crate::{
 /// The part of all entries, as its reciprocal, from which changes are verified in full.
 const MANY: usize = 4;
 
-/// By channel of the old fabric: the channel that it is now, if its cable is the same. `None` if switches, LIDs or SLtoVL
-/// tables are not the same.
-pub(super) fn same_places(
-    old: RoutesInUse<'_>,
-    new: RoutesInUse<'_>,
-) -> Option<IdxVec<ChannelIdx, Option<ChannelIdx>>> {
+/// The channels of a fabric before a change, by the numbers that counts have after it.
+pub(super) enum ChannelPlaces<'c> {
+    /// Only channels were lost, so all numbers stay.
+    Lost {
+        /// The channels that were lost before the change.
+        before: &'c LostChannels,
+        /// All channels that are lost now.
+        lost: LostChannels,
+        gone: LostChannels,
+    },
+    /// The channels get the numbers of the new fabric.
+    Renumbered {
+        now: IdxVec<ChannelIdx, Option<ChannelIdx>>,
+        gone: LostChannels,
+    },
+}
+
+impl<'c> ChannelPlaces<'c> {
+    /// The places of the channels of `old`, to which the counts belong, after it became `new`. The switches are the same.
+    pub(super) fn new(counts: &'c PathCounts, old: &Fabric, new: &Fabric) -> Self {
+        let before = &counts.lost;
+        if let Some(gone) = LostChannels::between(old, new) {
+            let lost = before.and(&gone);
+            if lost.len() < MANY_LOST {
+                return Self::Lost { before, lost, gone };
+            }
+        }
+        let now = old.channels().iter().map(|was: &Channel| {
+            let channel = new.channel_at(was.from, was.port)?;
+            let now = new.channel(channel);
+            (now.to == was.to && now.to_port == was.to_port).then_some(channel)
+        });
+        let now: IdxVec<ChannelIdx, Option<ChannelIdx>> = now.collect();
+        let places = now.iter_enumerated();
+        let gone = places.filter(|(_, now)| now.is_none()).map(|(was, _)| was);
+        Self::Renumbered {
+            gone: LostChannels::new(gone.collect()),
+            now,
+        }
+    }
+
+    /// The channels that the change takes, by the numbers of the old fabric.
+    pub(super) const fn gone(&self) -> &LostChannels {
+        match self {
+            Self::Lost { gone, .. } | Self::Renumbered { gone, .. } => gone,
+        }
+    }
+
+    /// The number of a channel of the old fabric; `None` if it has none.
+    #[inline]
+    pub(super) fn of_old(&self, channel: ChannelIdx) -> Option<ChannelIdx> {
+        match self {
+            Self::Lost { before, .. } => Some(before.before(channel)),
+            Self::Renumbered { now, .. } => now.find(channel).copied().flatten(),
+        }
+    }
+}
+
+/// Returns true if switches, SLtoVL tables and the places of all LIDs are the same.
+pub(super) fn has_same_places(old: RoutesInUse<'_>, new: RoutesInUse<'_>) -> bool {
     let guids = |fabric: &Fabric, switch| fabric.switch_guid(switch);
     let mut switches = old.fabric.switches().indices();
-    let is_same = old.fabric.num_switches() == new.fabric.num_switches()
+    old.fabric.num_switches() == new.fabric.num_switches()
         && switches.all(|switch| guids(old.fabric, switch) == guids(new.fabric, switch))
-        && old.lids.destinations().len() == new.lids.destinations().len()
         && old.routes.vl_map() == new.routes.vl_map()
-        && old.routes.row_len() == new.routes.row_len();
+        && old.routes.row_len() == new.routes.row_len()
+        && has_same_lids(old.lids, new.lids)
+}
+
+/// Returns true if each LID leaves the fabric by the same port of the same switch. The switches have the same numbers.
+pub(crate) fn has_same_lids(old: &LidMap, new: &LidMap) -> bool {
     let place = |end: &Destination| (end.type_, end.range, end.switch, end.exit);
-    let mut ends = old
-        .lids
-        .destinations()
-        .iter()
-        .zip(new.lids.destinations().iter());
-    if !is_same || !ends.all(|(old, new)| place(old) == place(new)) {
-        return None;
-    }
-    let now = old.fabric.channels().iter().map(|was: &Channel| {
-        let channel = new.fabric.channel_at(was.from, was.port)?;
-        let now = new.fabric.channel(channel);
-        (now.to == was.to && now.to_port == was.to_port).then_some(channel)
-    });
-    Some(now.collect())
+    let (old, new) = (old.destinations(), new.destinations());
+    let mut ends = old.iter().zip(new.iter());
+    old.len() == new.len() && ends.all(|(old, new)| place(old) == place(new))
 }
 
 /// The switches whose path to a LID of a port differs, for each such LID, in their order. `None` as for
@@ -53,15 +100,44 @@ pub(super) fn same_places(
 pub(super) fn affected<'a>(
     old: RoutesInUse<'a>,
     new: RoutesInUse<'_>,
-    channels: &IdxVec<ChannelIdx, Option<ChannelIdx>>,
+    gone: &LostChannels,
     lanes: u8,
-) -> Option<Vec<(Lid, &'a Destination, Vec<SwitchIdx>)>> {
-    let changed = changed_entries(old, new, channels, lanes)?;
-    if changed.len() > old.fabric.num_switches() * old.routes.row_len() / MANY {
-        return None;
+) -> Option<Vec<(&'a Destination, CutOff)>> {
+    let changed = changed_entries(old, new, gone, lanes)?;
+    let is_few = changed.len() <= old.fabric.num_switches() * old.routes.row_len() / MANY;
+    is_few.then(|| {
+        with_upstream(old, &changed, |channel, lid| {
+            old.routes.port(channel.to, lid) == channel.to_port
+        })
+    })
+}
+
+/// The paths that pass one of these channels of the routes' fabric: each LID of a port with its owner and, in order, the
+/// switches that send to it that way. `sends_back` says whether the switch at the end of a channel sends to a LID by the
+/// other direction.
+pub(crate) fn lost_paths<'a>(
+    old: RoutesInUse<'a>,
+    gone: &LostChannels,
+    sends_back: impl Fn(&Channel, Lid) -> bool,
+) -> Vec<(&'a Destination, CutOff)> {
+    let mut over: Vec<(Lid, SwitchIdx)> = Vec::new();
+    add_entries_over(old, gone, &mut over);
+    over.sort_unstable();
+    let mut paths = with_upstream(old, &over, sends_back);
+    for (_, CutOff { switches, .. }) in &mut paths {
+        switches.sort_unstable();
     }
+    paths
+}
+
+/// Adds the switches upstream of those with these entries, which are in order. LIDs of no port are left out.
+fn with_upstream<'a>(
+    old: RoutesInUse<'a>,
+    entries: &[(Lid, SwitchIdx)],
+    sends_back: impl Fn(&Channel, Lid) -> bool,
+) -> Vec<(&'a Destination, CutOff)> {
     let mut seen = IdxVec::filled(old.fabric.num_switches(), Lid(0));
-    let groups = changed.chunk_by(|(one, _), (other, _)| one == other);
+    let groups = entries.chunk_by(|(one, _), (other, _)| one == other);
     let affected = groups.filter_map(|group| {
         let &(lid, _) = group.first()?;
         let owner = old.lids.owner(lid)?;
@@ -70,12 +146,25 @@ pub(super) fn affected<'a>(
             seen[switch] = lid;
         }
         add_upstream(old.fabric, &mut switches, |channel| {
-            let sends_back = old.routes.port(channel.to, lid) == channel.to_port;
-            sends_back && mem::replace(&mut seen[channel.to], lid) != lid
+            sends_back(channel, lid) && mem::replace(&mut seen[channel.to], lid) != lid
         });
-        Some((lid, owner, switches))
+        Some((owner, CutOff { lid, switches }))
     });
-    Some(affected.collect())
+    affected.collect()
+}
+
+/// Adds the entries that lead over channels of the routes' fabric.
+fn add_entries_over(
+    on: RoutesInUse<'_>,
+    channels: &LostChannels,
+    entries: &mut Vec<(Lid, SwitchIdx)>,
+) {
+    for channel in channels.iter() {
+        let Channel { from, port, .. } = *on.fabric.channel(channel);
+        let row = (0..).map(Lid).zip(on.routes.lft(from));
+        let over = row.filter(|&(_, &entry)| PortNum(entry) == port);
+        entries.extend(over.map(|(lid, _)| (lid, from)));
+    }
 }
 
 /// The entries that differ or lead over a cable that is gone, in the order of LIDs. `None` if service levels differ
@@ -83,7 +172,7 @@ pub(super) fn affected<'a>(
 fn changed_entries(
     old: RoutesInUse<'_>,
     new: RoutesInUse<'_>,
-    channels: &IdxVec<ChannelIdx, Option<ChannelIdx>>,
+    gone: &LostChannels,
     lanes: u8,
 ) -> Option<Vec<(Lid, SwitchIdx)>> {
     let mut changed = Vec::new();
@@ -109,14 +198,7 @@ fn changed_entries(
         (old, new) if old == new => {}
         _ => return None,
     }
-    for (channel, now) in channels.iter_enumerated() {
-        if now.is_none() {
-            let Channel { from, port, .. } = *old.fabric.channel(channel);
-            let row = (0..).map(Lid).zip(old.routes.lft(from));
-            let over = row.filter(|&(_, &entry)| PortNum(entry) == port);
-            changed.extend(over.map(|(lid, _)| (lid, from)));
-        }
-    }
+    add_entries_over(old, gone, &mut changed);
     changed.sort_unstable();
     changed.dedup();
     Some(changed)

@@ -2,18 +2,12 @@
 
 use alloc::vec::Vec;
 
-use super::{
-    Edge, PathCounts, Update,
-    changes::{affected, same_places},
-    has_new, renumbered,
-};
+use super::{PathCounts, changes::has_same_lids, follow, lane_of, lost_paths, verdicts::Edges};
 use crate::{
-    algo::{
-        channel_graph::DependencyLayout,
-        dependency::{DependencyGraph, Vertex},
-    },
-    fabric::Fabric,
+    algo::dependency::{DependencyCounts, DependencyGraph, Vertex},
+    fabric::{Fabric, lost::LostChannels},
     index::{ChannelIdx, IdxVec},
+    lid::LidMap,
     repair::{
         RoutesInUse,
         lanes::{Lanes, Protected},
@@ -21,68 +15,63 @@ use crate::{
     },
 };
 
-/// Index of the order of the dependencies of all traffic among [`PathCounts::orders`].
-const ALL: usize = 2;
-
 /// The rest of routes of whose cables some are gone.
-pub(crate) struct Kept {
-    /// The counts of the paths that still arrive, without orders.
-    counts: PathCounts,
-    /// The dependencies that only paths had which do not arrive any more, by kind of traffic.
-    removed: [Vec<Edge>; 3],
-    /// For traffic between CAs, and for all traffic: a topological order of the dependencies of all old routes on the
-    /// channels that are left; `None` if they form a cycle.
-    orders: [Option<Vec<Vertex>>; 2],
+pub(crate) struct Kept<'c> {
+    counts: &'c PathCounts,
+    old: RoutesInUse<'c>,
+    /// The channels that are gone since the fabric was counted first.
+    lost: LostChannels,
+    /// CA-pair routes on each channel that is left, of the paths that still arrive.
+    load: IdxVec<ChannelIdx, u32>,
     cut_off: Vec<CutOff>,
 }
 
 impl PathCounts {
-    /// The rest of the old routes in `new`: routes that are the old ones without the entries over cables that are
-    /// gone. `None` as for [`updated`](Self::updated).
-    pub(crate) fn kept(&self, old: RoutesInUse<'_>, new: RoutesInUse<'_>) -> Option<Kept> {
-        let channels = same_places(old, new)?;
-        let mut counts = self.renumbered(new.fabric, &channels);
-        let orders = [0, ALL].map(|level| self.kept_order(level, &counts, new.fabric, &channels));
-        let mut update = Update::new(&mut counts);
-        let renumber = |channel| channels.find(channel).copied().flatten();
-        let mut cut_off = Vec::new();
-        for (lid, owner, mut switches) in affected(old, new, &channels, self.lanes)? {
-            for &switch in &switches {
-                update.path(old, switch, lid, owner, false, renumber)?;
-            }
-            switches.sort_unstable();
-            cut_off.push(CutOff { lid, switches });
-        }
-        let removed = update.removed;
-        Some(Kept {
-            counts,
-            removed,
-            orders,
-            cut_off,
-        })
-    }
-
-    /// A topological order of the dependencies up to a kind of traffic without those of channels that are gone; `None` if
-    /// they form a cycle. `now` are these counts by the channels of `fabric`.
-    fn kept_order(
-        &self,
-        level: usize,
-        now: &Self,
+    /// The rest of the old routes after cables between switches have gone. `None` if anything else has changed, or if
+    /// an old path does not arrive.
+    pub(crate) fn kept<'c>(
+        &'c self,
+        old: RoutesInUse<'c>,
         fabric: &Fabric,
-        channels: &IdxVec<ChannelIdx, Option<ChannelIdx>>,
-    ) -> Option<Vec<Vertex>> {
-        match self.orders.get(level)? {
-            Ok(order) if !has_new(fabric, channels) => Some(renumbered(order, channels)),
-            Err(cycle) if renumbered(cycle, channels).len() == cycle.len() => None,
-            _ => now.graph(fabric, level).order().ok(),
+        lids: &LidMap,
+    ) -> Option<Kept<'c>> {
+        let gone = LostChannels::between(old.fabric, fabric)?;
+        if !has_same_lids(old.lids, lids) {
+            return None;
         }
+        let lost = self.lost.and(&gone);
+        let mut load = self.load.clone();
+        let mut path = Vec::new();
+        let cut_off = lost_paths(old, &gone, |channel, lid| {
+            old.routes.port(channel.to, lid) == channel.to_port
+        });
+        for (owner, CutOff { lid, switches }) in &cut_off {
+            for &switch in switches {
+                let number = |channel| Some(self.lost.before(channel));
+                follow(old, switch, *lid, owner, number, &mut path)?;
+                if !owner.is_switch() {
+                    for &channel in path.iter().flatten() {
+                        load[channel] -= self.senders[switch];
+                    }
+                }
+            }
+        }
+        let left = load.iter_enumerated();
+        let left = left.filter(|&(channel, _)| !lost.contains(channel));
+        Some(Kept {
+            counts: self,
+            old,
+            load: left.map(|(_, &load)| load).collect(),
+            lost,
+            cut_off: cut_off.into_iter().map(|(_, cut_off)| cut_off).collect(),
+        })
     }
 }
 
-impl Kept {
+impl Kept<'_> {
     /// CA-pair routes on each channel.
     pub(crate) const fn load(&self) -> &IdxVec<ChannelIdx, u32> {
-        &self.counts.load
+        &self.load
     }
 
     /// The paths that do not arrive any more, in the order of LIDs.
@@ -90,31 +79,65 @@ impl Kept {
         &self.cut_off
     }
 
-    /// The dependencies of traffic between CAs on the paths that still arrive.
+    /// The dependencies of traffic between CAs on the paths that still arrive, by the channels of `fabric`.
     pub(crate) fn between_cas(&self, fabric: &Fabric) -> DependencyGraph {
-        self.counts.graph(fabric, 0)
+        let mut counts = self.counts.clone();
+        let (mut edges, mut path) = (Edges::default(), Vec::new());
+        for CutOff { lid, switches } in &self.cut_off {
+            let Some(owner) = self.old.lids.owner(*lid) else {
+                continue;
+            };
+            for &switch in switches {
+                let number = |channel| Some(self.counts.lost.before(channel));
+                if follow(self.old, switch, *lid, owner, number, &mut path).is_some() {
+                    let lane = lane_of(self.old.routes, switch, *lid);
+                    counts.count_path((switch, owner), lane, &path, false, &mut edges);
+                }
+            }
+        }
+        let mut graph = DependencyGraph::new(fabric, self.counts.lanes);
+        let [between_cas, ..] = &counts.users;
+        between_cas.for_each(|from, to, lane, _| {
+            let vertex = |channel| {
+                Some(Vertex {
+                    channel: self.lost.now(channel)?,
+                    lane,
+                })
+            };
+            if let (Some(from), Some(to)) = (vertex(from), vertex(to)) {
+                graph.add(from, to);
+            }
+        });
+        graph
     }
 
     /// Lanes with the dependencies that all old routes have on the channels that are left; `None` if those of the
     /// protected traffic form a cycle.
-    pub(crate) fn lanes<'g>(
-        &self,
-        layout: &'g DependencyLayout,
-        order: &'g [ChannelIdx],
-        protected: Protected,
-    ) -> Option<Lanes<'g>> {
-        let [between_cas, all] = &self.orders;
-        let (topological, kinds) = match protected {
-            Protected::Nothing => return Some(Lanes::unprotected(layout, order)),
-            Protected::BetweenCas => (between_cas, 1),
-            Protected::All => (all, ALL + 1),
+    pub(crate) fn lanes(&self, protected: Protected) -> Option<Lanes> {
+        self.counts.lanes_with(protected).map_or_else(
+            // The cables that are gone may have been on every cycle.
+            || self.lanes_without_lost(protected),
+            |lanes| Some(lanes.after_losing(self.lost.clone())),
+        )
+    }
+
+    /// As [`lanes`](Self::lanes), for dependencies that formed a cycle before the cables went.
+    fn lanes_without_lost(&self, protected: Protected) -> Option<Lanes> {
+        let counts = self.counts;
+        let kinds = match protected {
+            Protected::All => counts.users.len(),
+            Protected::Nothing | Protected::BetweenCas => 1,
         };
-        let users = self.counts.users.iter().zip(&self.removed).take(kinds);
-        let edges = users.flat_map(|(users, removed)| {
-            let used = users.edges().map(|(from, to, lane, _)| (from, to, lane));
-            used.chain(removed.iter().copied())
-        });
-        let topological = topological.as_ref()?;
-        Some(Lanes::ordered(layout, order, topological, edges, protected))
+        if let Some(cycle) = counts.verdicts.cycle(kinds)
+            && cycle
+                .iter()
+                .all(|vertex| !self.lost.contains(vertex.channel))
+        {
+            return None;
+        }
+        let mut graph = DependencyCounts::graph(counts.users.get(..kinds)?)?;
+        graph.detach(self.lost.iter());
+        let lanes = counts.verdicts.lanes_of(&graph, protected)?;
+        Some(lanes.after_losing(self.lost.clone()))
     }
 }

@@ -8,7 +8,7 @@ use crate::{
 
 impl Paths<'_> {
     /// Finds paths from the switches that are stuck over neighbours that leave theirs; false if some are left.
-    pub(super) fn backtrack(&mut self, lane: &mut ChannelGraph<'_>, target: SwitchIdx) -> bool {
+    pub(super) fn backtrack(&mut self, lane: &mut ChannelGraph, target: SwitchIdx) -> bool {
         let fabric = self.fabric;
         let freed = self.free_stuck(|paths, switch| {
             paths.take_lightest(switch, channels_from(fabric, switch), lane)
@@ -27,7 +27,7 @@ impl Paths<'_> {
         &mut self,
         channel: ChannelIdx,
         target: SwitchIdx,
-        lane: &mut ChannelGraph<'_>,
+        lane: &mut ChannelGraph,
     ) -> bool {
         let fabric = self.fabric;
         let ends = fabric.channel(channel);
@@ -52,12 +52,7 @@ impl Paths<'_> {
     }
 
     /// Returns true if a channel may follow all those on which paths lead to a switch.
-    fn follows_all(
-        &self,
-        channel: ChannelIdx,
-        switch: SwitchIdx,
-        lane: &mut ChannelGraph<'_>,
-    ) -> bool {
+    fn follows_all(&self, channel: ChannelIdx, switch: SwitchIdx, lane: &mut ChannelGraph) -> bool {
         let mut channels = self.fabric.channels_from(switch);
         channels.all(|(_, ends)| {
             self.hops[ends.to] == UNSETTLED

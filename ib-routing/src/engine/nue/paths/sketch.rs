@@ -30,7 +30,7 @@ impl Paths<'_> {
         mut self,
         dag: &ShortestPathDag,
         targets: &[Target],
-        lanes: &mut [ChannelGraph<'_>],
+        lanes: &mut [ChannelGraph],
         limit: u64,
     ) -> Option<Sketch> {
         let demands = self.demands;

@@ -1,0 +1,121 @@
+//! The channels that a fabric has lost: their cables are gone, and everything else about the switches is as it was.
+
+use alloc::vec::Vec;
+
+use super::{Channel, Fabric};
+use crate::index::ChannelIdx;
+
+/// Channels that are gone, by the numbers that channels had before, in their order.
+///
+/// The other channels keep their order, so their numbers after the loss follow from this list alone: data by the numbers
+/// of before stay in use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LostChannels(Vec<ChannelIdx>);
+
+impl LostChannels {
+    /// These channels, in any order.
+    pub(crate) fn new(mut channels: Vec<ChannelIdx>) -> Self {
+        channels.sort_unstable();
+        channels.dedup();
+        Self(channels)
+    }
+
+    /// The channels that `new` has lost; `None` if the switches differ, or if it has a channel that `old` has not.
+    pub(crate) fn between(old: &Fabric, new: &Fabric) -> Option<Self> {
+        let guid = |fabric: &Fabric, switch| fabric.switch_guid(switch);
+        let mut switches = old.switches().indices();
+        let is_same = old.num_switches() == new.num_switches()
+            && switches.all(|switch| guid(old, switch) == guid(new, switch));
+        if !is_same {
+            return None;
+        }
+        let place = |channel: &Channel| (channel.from, channel.port, channel.to, channel.to_port);
+        let mut lost = Vec::new();
+        let mut now = new.channels().iter().peekable();
+        for (index, was) in old.channels().iter_enumerated() {
+            if now.next_if(|now| place(now) == place(was)).is_none() {
+                lost.push(index);
+            }
+        }
+        now.next().is_none().then_some(Self(lost))
+    }
+
+    /// Number of channels that are gone.
+    pub(crate) const fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The channels that are gone.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = ChannelIdx> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// The number that a channel had before.
+    #[inline]
+    pub(crate) fn before(&self, now: ChannelIdx) -> ChannelIdx {
+        let mut number = now;
+        for &lost in &self.0 {
+            if lost > number {
+                break;
+            }
+            number.0 += 1;
+        }
+        number
+    }
+
+    /// The number that a channel has now; `None` if it is gone.
+    #[inline]
+    pub(crate) fn now(&self, before: ChannelIdx) -> Option<ChannelIdx> {
+        (!self.contains(before)).then(|| ChannelIdx(before.0 - self.count_below(before)))
+    }
+
+    /// Number of lost channels whose number before is lower.
+    pub(crate) fn count_below(&self, before: ChannelIdx) -> u32 {
+        self.0.partition_point(|&lost| lost < before) as u32
+    }
+
+    /// Those that were gone and those that went `later`, which are given by the numbers of between.
+    pub(crate) fn and(&self, later: &Self) -> Self {
+        let later = later.iter().map(|lost| self.before(lost));
+        Self::new(self.iter().chain(later).collect())
+    }
+
+    /// Returns true if a channel is gone, by its number before.
+    #[inline]
+    pub(crate) fn contains(&self, before: ChannelIdx) -> bool {
+        self.0.binary_search(&before).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        generate::FabricSpec,
+        whatif::{links, without},
+    };
+
+    #[test]
+    fn numbers_before_and_after_two_losses_match_the_channels() {
+        let whole = "torus:4x4,hosts=1".parse::<FabricSpec>().unwrap();
+        let whole = whole.build().unwrap();
+        let mut losses = links(&whole, false).step_by(5);
+        let one = without(&whole, losses.next().unwrap());
+        let two = without(&one, losses.next().unwrap());
+        let (first, second) = (
+            LostChannels::between(&whole, &one).unwrap(),
+            LostChannels::between(&one, &two).unwrap(),
+        );
+        let both = first.and(&second);
+        assert_eq!(Some(&both), LostChannels::between(&whole, &two).as_ref());
+        assert_eq!((first.len(), both.len()), (2, 4));
+        for (now, channel) in two.channels().iter_enumerated() {
+            let before = both.before(now);
+            let was = whole.channel(before);
+            assert_eq!((was.from, was.port), (channel.from, channel.port));
+            assert_eq!(both.now(before), Some(now));
+        }
+        assert!(both.iter().all(|lost| both.now(lost).is_none()));
+        assert!(LostChannels::between(&two, &one).is_none());
+    }
+}

@@ -1,0 +1,56 @@
+//! Changes of path counts that are tried and undone: the failures of many cables, one at a time.
+
+use super::{PathCounts, verdicts::Edges};
+use crate::{
+    index::{ChannelIdx, IdxVec},
+    repair::lanes::{Lanes, Protected},
+};
+
+impl PathCounts {
+    /// A copy whose changes can be undone. It shares what does not change.
+    pub(crate) fn on_trial(&self) -> Self {
+        let mut counts = self.clone();
+        counts.verdicts.record();
+        counts
+    }
+
+    /// Undoes all changes since `before`, from which these counts were made, was copied.
+    pub(crate) fn undo(&mut self, before: &Self) {
+        let load = before.load.as_slice();
+        self.load.as_mut_slice().copy_from_slice(load);
+        self.hops.clone_from(&before.hops);
+        self.by_lane = before.by_lane;
+        for (users, before) in self.users.iter_mut().zip(&before.users) {
+            users.revert_to(before);
+        }
+        self.verdicts.undo();
+    }
+
+    /// Returns true if traffic between CAs cannot deadlock after dependencies have changed; `None` if all of them have to be
+    /// examined to find out.
+    pub(crate) fn deadlock_free_after(&mut self, edges: &Edges) -> Option<bool> {
+        let same = self.verdicts.update(&self.users, edges);
+        (same > 0).then(|| self.verdicts.is_free(1))
+    }
+
+    /// The channels of the known cycles: if one of them is lost, other verdicts are possible.
+    pub(crate) fn on_cycles(&self) -> impl Iterator<Item = ChannelIdx> + '_ {
+        let cycles = (1..=self.users.len()).filter_map(|kinds| self.verdicts.cycle(kinds));
+        cycles.flatten().map(|vertex| vertex.channel)
+    }
+
+    /// Number of lanes that are counted.
+    pub(crate) const fn lanes(&self) -> u8 {
+        self.lanes
+    }
+
+    /// CA-pair routes on each channel.
+    pub(crate) const fn load(&self) -> &IdxVec<ChannelIdx, u32> {
+        &self.load
+    }
+
+    /// Lanes with the dependencies of the protected traffic; `None` if they form a cycle.
+    pub(crate) fn lanes_with(&self, protected: Protected) -> Option<Lanes> {
+        self.verdicts.lanes_with(protected, &self.users, self.lanes)
+    }
+}
