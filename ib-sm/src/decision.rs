@@ -18,21 +18,28 @@ use crate::{
     },
     reconcile::{
         self, Stage, Steps, Unwritable,
-        tables::{Changed, TableUpdate},
+        tables::{self, Changed, TableUpdate},
     },
 };
 
 /// A question about the whole subnet.
 #[derive(Clone, Debug)]
 pub(crate) enum Question {
-    /// The LIDs of all ports. With `reassign`, the present ones are not kept.
+    /// The LIDs of all ports. With `reassign`, the present ones are not kept. `is_partial` says that only marked ports were
+    /// read, so that the configuration is that of the previous decision.
     Lids {
         policy: Arc<dyn LidPolicy>,
         reassign: bool,
+        is_partial: bool,
     },
     /// Entries that a failure broke, led over neighbours. `from` is the size of the subnet, in entries of all
-    /// forwarding tables, from which this is worth while.
-    Detour { changed: Changed, from: usize },
+    /// forwarding tables, from which this is worth while. `repairs` says that a repair of the routes follows, which may be
+    /// as quick.
+    Detour {
+        changed: Changed,
+        from: usize,
+        repairs: bool,
+    },
     /// Entries that a failure broke, by the routes in force.
     Heal { changed: Changed },
     /// The differences that a stage writes.
@@ -84,11 +91,22 @@ impl Decision {
     pub(crate) fn run(&self) -> Decided {
         let at = Situation::new(&self.config, &self.subnet, &self.plan);
         match &self.question {
-            Question::Lids { policy, reassign } => {
-                Decided::Lids(Box::new(lids::assign(at, &**policy, *reassign)))
+            Question::Lids {
+                policy,
+                reassign,
+                is_partial,
+            } => {
+                let lids = lids::assign(at, &**policy, *reassign, *is_partial);
+                Decided::Lids(Box::new(lids))
             }
-            Question::Detour { changed, from } => {
-                Decided::Detour(TableUpdate::detour(at, changed, *from).map(Box::new))
+            Question::Detour {
+                changed,
+                from,
+                repairs,
+            } => {
+                let is_due = !(*repairs && tables::is_repaired_quickly(at));
+                let detour = is_due.then(|| TableUpdate::detour(at, changed, *from));
+                Decided::Detour(detour.flatten().map(Box::new))
             }
             Question::Heal { changed } => {
                 Decided::Heal(TableUpdate::healing(at, changed).map(Box::new))

@@ -355,7 +355,9 @@ impl SubnetManager {
     /// Sets the subnet size from which entries that a failure broke are led over neighbours before routes are
     /// repaired: the number of switches times the number of LIDs, 262,144 by default. In a smaller subnet the
     /// repair takes a few milliseconds, and writing detours first would write entries twice; they are written there if
-    /// the repair fails, before all routes are computed anew.
+    /// the repair fails, before all routes are computed anew. If a failure took cables between switches alone, and the
+    /// host has counted the paths of the routes in force ([`Work`](crate::Work)), a repair takes as little time in a subnet
+    /// of any size, so none are written before it; 0 has them written before every repair.
     #[must_use]
     pub fn with_detours_from(mut self, entries: usize) -> Self {
         self.detours_from = entries;

@@ -27,7 +27,9 @@ pub(crate) type Detours = BTreeMap<(NodeId, u16), Vec<(u8, PortNum)>>;
 #[derive(Debug, Default)]
 pub(crate) struct Topology {
     index: FabricIndex,
-    lids: LidMap,
+    lids: Arc<LidMap>,
+    /// Version of the subnet that it was made from.
+    version: u64,
     cluster: Option<ClusterTopology>,
 }
 
@@ -40,24 +42,28 @@ struct ClusterTopology {
 }
 
 impl Topology {
-    pub(crate) const fn new(index: FabricIndex, lids: LidMap) -> Self {
+    /// The topology of a subnet of this version.
+    pub(crate) const fn new(index: FabricIndex, lids: Arc<LidMap>, version: u64) -> Self {
         Self {
             index,
             lids,
+            version,
             cluster: None,
         }
     }
 
     /// The topology of a cluster: `own` holds the LIDs of its own ports, `lids` all LIDs that its tables forward.
-    pub(crate) const fn of_cluster(
+    pub(crate) fn of_cluster(
         index: FabricIndex,
         own: LidMap,
         lids: LidMap,
         view: ClusterView,
+        version: u64,
     ) -> Self {
         Self {
             index,
-            lids,
+            lids: Arc::new(lids),
+            version,
             cluster: Some(ClusterTopology { view, own }),
         }
     }
@@ -99,8 +105,18 @@ impl Topology {
         FabricCounts::new(self.index.fabric(), self.own_lids())
     }
 
-    pub(crate) const fn lids(&self) -> &LidMap {
+    pub(crate) fn lids(&self) -> &LidMap {
         &self.lids
+    }
+
+    /// The same LIDs in the fabric of a later version of the subnet, which has the same nodes and end ports.
+    pub(crate) fn with_index(&self, index: FabricIndex, version: u64) -> Self {
+        Self::new(index, Arc::clone(&self.lids), version)
+    }
+
+    /// Version of the subnet that it was made from.
+    pub(crate) const fn version(&self) -> u64 {
+        self.version
     }
 }
 

@@ -6,7 +6,7 @@ use alloc::{
 };
 
 use ib_routing::{
-    Fabric, FabricBuilder, LinkSpeed, LinkWidth, NewNode, NodeIdx, PortRef, SwitchIdx,
+    Fabric, FabricBuilder, LinkSpeed, LinkWidth, NewNode, Node, NodeIdx, PortRef, SwitchIdx,
     index::Idx as _,
 };
 use ib_smp::{CapabilityMask, NodeDescription, NodeInfo, NodeType};
@@ -60,9 +60,7 @@ impl FabricIndex {
                 if let Some(info) = record.info().filter(|_| has_lid) {
                     (entry.lid, entry.lmc) = (info.lid(), info.lmc());
                 }
-                // The other end speaks for one whose PortInfo was not read.
-                let far = record.peer().filter(|_| record.info().is_none());
-                (entry.width, entry.speed) = link_of(subnet, far.unwrap_or(here));
+                (entry.width, entry.speed) = link_at(subnet, here);
             }
             if let Some(peer) = record.peer().filter(|_| is_link(here)).and_then(place) {
                 // A cable is visited from both ends; the second visit changes nothing.
@@ -74,6 +72,72 @@ impl FabricIndex {
             nodes,
             ids,
         }
+    }
+
+    /// The index after a change of the subnet, equal to one that is [built](Self::build) then; `None` unless the change is
+    /// that cables between switches were lost. `since` is the [version](Subnet::version) of the subnet from which
+    /// this index was built, with the same rules; only nodes that have changed since are looked at in full.
+    #[must_use]
+    pub fn after_losing(
+        &self,
+        subnet: &Subnet,
+        since: u64,
+        takes_part: impl Fn(NodeId, &SubnetNode) -> bool,
+        is_link: impl Fn(PortId) -> bool,
+    ) -> Option<Self> {
+        if subnet.nodes().count() != self.ids.len() {
+            return None;
+        }
+        let mut lost = Vec::new();
+        for (id, node) in subnet.changed_since(since) {
+            let here = self.node(id).filter(|_| takes_part(id, node))?;
+            if !is_same_node(self.fabric.node(here), node) {
+                return None;
+            }
+            for (number, record) in node.ports() {
+                let end = PortRef {
+                    node: here,
+                    port: number,
+                };
+                let was = self.fabric.port(end)?;
+                let has_lid = !node.is_switch() || number == PortNum::MANAGEMENT;
+                let lid = record.info().filter(|_| has_lid);
+                let lid = lid.map_or(Default::default(), |info| (info.lid(), info.lmc()));
+                let guid = Some(record.guid()).filter(|&guid| guid != Guid::NONE);
+                if (was.lid, was.lmc) != lid || guid.is_some_and(|guid| guid != was.guid) {
+                    return None;
+                }
+                let at = PortId {
+                    node: id,
+                    port: number,
+                };
+                let peer = record.peer().filter(|_| is_link(at));
+                let peer = match peer {
+                    Some(peer) => Some(self.port(peer)?),
+                    None => None,
+                };
+                if peer.is_none() && was.peer.is_some() && node.is_switch() {
+                    self.fabric.switch_of(was.peer?.node)?;
+                    lost.push((end, at));
+                } else if peer != was.peer || (was.width, was.speed) != link_at(subnet, at) {
+                    return None;
+                }
+            }
+        }
+        let ends: Vec<PortRef> = lost.iter().map(|&(end, _)| end).collect();
+        let mut fabric = self.fabric.without_cables(&ends);
+        for (end, at) in lost {
+            let far = self.fabric.port(end)?.peer?;
+            for (end, at) in [(end, at), (far, self.port_id(far)?)] {
+                let (width, speed) = link_at(subnet, at);
+                fabric.set_link(end, width, speed);
+            }
+        }
+        Some(Self {
+            fabric,
+            nodes: self.nodes.clone(),
+            ids: self.ids.clone(),
+        })
     }
 
     /// The fabric that was built from the subnet.
@@ -123,6 +187,23 @@ impl FabricIndex {
             port: port.port,
         })
     }
+}
+
+/// Width and speed of the link of a port. The other end speaks for one whose PortInfo was not read.
+fn link_at(subnet: &Subnet, here: PortId) -> (Option<LinkWidth>, Option<LinkSpeed>) {
+    let record = subnet.port(here).filter(|record| record.info().is_none());
+    let far = record.and_then(|record| record.peer());
+    link_of(subnet, far.unwrap_or(here))
+}
+
+/// Returns true if a node of the fabric would be made as it is.
+fn is_same_node(was: &Node, node: &SubnetNode) -> bool {
+    let is = new_node(node);
+    (was.type_, was.guid, was.num_ports()) == (is.type_, is.guid, is.num_ports)
+        && (was.system_image_guid, was.vendor_id, was.device_id)
+            == (is.system_image_guid, is.vendor_id, is.device_id)
+        && was.description == is.description
+        && was.enhanced_port_0 == is.enhanced_port_0
 }
 
 /// Width and speed of the link of a port, as the port reports them.

@@ -26,6 +26,8 @@ pub struct SubnetNode {
     cut_off: bool,
     /// Number of the walk in which the node was last read.
     read_in: u32,
+    /// [Version](crate::Subnet::version) of the subnet since which the node has not been changed.
+    version: u64,
     ports: Vec<SubnetPort>,
 }
 
@@ -135,7 +137,17 @@ impl SubnetNode {
             silent: false,
             cut_off: false,
             read_in: 0,
+            version: 0,
         }
+    }
+
+    /// The version of the subnet since which nothing about the node or its ports has changed but its route.
+    pub(crate) const fn version(&self) -> u64 {
+        self.version
+    }
+
+    pub(crate) const fn set_version(&mut self, version: u64) {
+        self.version = version;
     }
 
     /// Begins a walk: a silent node is asked again. A walk of everything also trusts its GUID again.

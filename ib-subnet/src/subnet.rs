@@ -147,6 +147,19 @@ impl Subnet {
         })
     }
 
+    /// The nodes about which, or about whose ports, anything but the route may have changed since a
+    /// [version](Self::version).
+    pub fn changed_since(&self, version: u64) -> impl Iterator<Item = (NodeId, &SubnetNode)> {
+        self.nodes()
+            .filter(move |(_, node)| node.version() > version)
+    }
+
+    /// Returns true if no node has lost its trust, so that [`is_steady`](Self::is_steady) is true for all.
+    #[must_use]
+    pub const fn is_trusted(&self) -> bool {
+        !self.distrusts
+    }
+
     /// All switches with their numbers, in the order of the numbers.
     pub fn switches(&self) -> impl Iterator<Item = (NodeId, &SubnetSwitch)> {
         self.nodes()
@@ -453,7 +466,9 @@ impl Subnet {
         self.by_guid.insert(guid, id);
         self.note_change();
         if let Some(slot) = self.nodes.get_mut(id.index()) {
-            *slot = Some(SubnetNode::new(info, reach, found_via));
+            let mut node = SubnetNode::new(info, reach, found_via);
+            node.set_version(self.version);
+            *slot = Some(node);
         }
         id
     }
@@ -542,7 +557,13 @@ impl Subnet {
     pub(crate) fn unlink(&mut self, port: PortId) {
         let peer = self.port_mut(port).and_then(SubnetPort::disconnect);
         let Some(peer) = peer else { return };
-        self.paths_stale = true;
+        // Routes to switches that lead over other cables stay as they are.
+        let leads = |from: PortId, to: PortId| {
+            let far = self.node(to.node).filter(|far| far.is_switch());
+            far.is_none_or(|far| far.found_via() == Some(from))
+        };
+        let is_used = leads(port, peer) || leads(peer, port);
+        self.paths_stale |= is_used;
         if let Some(there) = self.port_mut(peer)
             && there.peer() == Some(port)
         {
@@ -578,7 +599,9 @@ impl Subnet {
     pub(crate) fn node_mut(&mut self, id: NodeId) -> Option<&mut SubnetNode> {
         self.note_change();
         self.looks.note();
-        self.nodes.get_mut(id.index())?.as_mut()
+        let node = self.nodes.get_mut(id.index())?.as_mut()?;
+        node.set_version(self.version);
+        Some(node)
     }
 
     pub(crate) fn switch_mut(&mut self, id: NodeId) -> Option<&mut SubnetSwitch> {

@@ -250,7 +250,7 @@ impl SubnetManager {
         self.note_restored_hosts();
         if self.may_configure(now) {
             self.take_over_replica(now);
-            self.decide_lids(now);
+            self.decide_lids(now, scope == Scope::Ports);
         } else if !matches!(self.mode, Mode::Observing(_)) {
             self.mode = Mode::Idle;
         }
@@ -358,11 +358,16 @@ impl SubnetManager {
     }
 
     /// Chooses the LIDs, and begins to assign them to the ports that are reached without a link.
-    fn decide_lids(&mut self, now: Instant) {
+    fn decide_lids(&mut self, now: Instant, is_partial: bool) {
         self.enter_phase(now, Phase::Lids);
         let reassign = self.config.reassign_lids && !self.history.swept;
         let policy = Arc::clone(&self.lid_policy);
-        self.decide(now, Question::Lids { policy, reassign });
+        let question = Question::Lids {
+            policy,
+            reassign,
+            is_partial,
+        };
+        self.decide(now, question);
     }
 
     /// Accepts the LIDs, or the reason why there are none.

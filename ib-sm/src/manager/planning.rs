@@ -196,6 +196,14 @@ impl SubnetManager {
 
     /// Applies the chosen LIDs.
     pub(super) fn take_lids(&mut self, assignment: Assignment) {
+        if !assignment.is_kept {
+            self.assign_lids(&assignment);
+        }
+        self.plan.set_topology(Arc::new(assignment.topology));
+        self.report_small_tables(switches::small_linear_tables(self.situation()));
+    }
+
+    fn assign_lids(&mut self, assignment: &Assignment) {
         let stale: alloc::vec::Vec<_> = self
             .subnet
             .ports()
@@ -225,11 +233,9 @@ impl SubnetManager {
                 });
             }
         }
-        for node_guid in assignment.excluded {
+        for &node_guid in &assignment.excluded {
             self.events.push_back(Event::Excluded { node_guid });
         }
-        self.plan.set_topology(Arc::new(assignment.topology));
-        self.report_small_tables(switches::small_linear_tables(self.situation()));
     }
 
     pub(super) fn report_small_tables(&mut self, tables: alloc::vec::Vec<switches::SmallTable>) {

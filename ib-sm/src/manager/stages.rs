@@ -133,9 +133,11 @@ impl SubnetManager {
         if self.conduct == Conduct::Observe || self.plan.installed().is_none() {
             return self.after(now, Stage::Detour);
         }
+        let is_requested = from == 0;
         let question = Question::Detour {
             changed: self.changed.clone(),
             from,
+            repairs: self.config.use_ucast_cache && !self.history.reroute && !is_requested,
         };
         self.decide(now, question);
     }

@@ -1,5 +1,7 @@
 //! Logical clusters: LIDs from the cluster's own range, and the topology for which routes are computed.
 
+use alloc::sync::Arc;
+
 use ib_routing::{
     LidMap, LidOptions, RouteError,
     cluster::{ClusterView, SwitchPort},
@@ -51,9 +53,10 @@ pub(crate) fn topology(
     match ClusterView::new(index.fabric().clone(), role.config(), is_up) {
         Ok(view) => {
             let lids = view.lids(&own, &role.declarations());
-            Topology::of_cluster(index, own, lids.all, view)
+            let version = at.subnet().version();
+            Topology::of_cluster(index, own, lids.all, view, version)
         }
         // In `index` no cable ends at a boundary port, so routers can be attached there.
-        Err(_) => Topology::new(index, own),
+        Err(_) => Topology::new(index, Arc::new(own), at.subnet().version()),
     }
 }

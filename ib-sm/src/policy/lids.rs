@@ -4,7 +4,7 @@
 //! of the fabric and reported by an event: a switch that did not answer with the sizes of its tables, or that has
 //! no linear table.
 
-use alloc::vec::Vec;
+use alloc::{sync::Arc, vec::Vec};
 
 use ib_routing::{LidMap, LidOptions, LidPolicy, RouteError};
 use ib_subnet::{FabricIndex, NodeId, PortId, SubnetNode};
@@ -22,9 +22,14 @@ pub(crate) struct Assignment {
     pub(crate) ports: Vec<(PortId, Guid, LidRange)>,
     /// Nodes that take no part.
     pub(crate) excluded: Vec<Guid>,
+    /// True if every port keeps what it was assigned before; then `ports` is empty.
+    pub(crate) is_kept: bool,
 }
 
 /// Chooses the LIDs. With `reassign`, the present LIDs of ports are not kept.
+///
+/// `is_partial` says that the configuration is that of the previous topology. If only cables between switches were lost
+/// since, the LIDs stay, and the policy is not asked.
 ///
 /// # Errors
 /// There are fewer LIDs than ports.
@@ -32,6 +37,7 @@ pub(crate) fn assign(
     at: Situation<'_>,
     policy: &dyn LidPolicy,
     reassign: bool,
+    is_partial: bool,
 ) -> Result<Assignment, RouteError> {
     let subnet = at.subnet();
     let takes_part = |id: NodeId, node: &SubnetNode| takes_part(node) && subnet.is_steady(id);
@@ -40,6 +46,21 @@ pub(crate) fn assign(
         let crosses = at.leads_out(port) || peer.is_some_and(|peer| at.leads_out(peer));
         subnet.is_link(port) && !crosses
     };
+    let config = at.config();
+    let is_simple =
+        config.cluster.is_none() && !config.avoid_throttled_links && subnet.is_trusted();
+    if is_partial && !reassign && is_simple {
+        let before = at.plan().topology();
+        let index = before.index();
+        if let Some(index) = index.after_losing(subnet, before.version(), takes_part, is_link) {
+            return Ok(Assignment {
+                topology: before.with_index(index, subnet.version()),
+                ports: Vec::new(),
+                excluded: Vec::new(),
+                is_kept: true,
+            });
+        }
+    }
     let mut index = FabricIndex::build(subnet, takes_part, is_link);
     if at.config().avoid_throttled_links {
         let faster = FabricIndex::build(subnet, takes_part, |port| {
@@ -69,10 +90,11 @@ pub(crate) fn assign(
     Ok(Assignment {
         topology: match &at.config().cluster {
             Some(role) => cluster::topology(at, role, index, lids),
-            None => Topology::new(index, lids),
+            None => Topology::new(index, Arc::new(lids), subnet.version()),
         },
         ports,
         excluded,
+        is_kept: false,
     })
 }
 

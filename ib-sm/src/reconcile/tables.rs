@@ -20,7 +20,8 @@ use alloc::{
 use core::time::Duration;
 
 use ib_routing::{
-    Routes, SwitchIdx,
+    PortRef, Routes, SwitchIdx,
+    repair::{is_quick, lost_channels},
     update::{
         self,
         heal::{Changes, Healing, HealingProgress, detour, heal},
@@ -105,6 +106,19 @@ impl Changed {
     /// Compares the present topology with that of the previous sweep.
     pub(crate) fn note(&mut self, at: Situation<'_>, before: &Topology) {
         let now = at.plan().topology();
+        if let Some(lost) = lost_channels(before.fabric(), now.fabric()) {
+            let switches = now.fabric().switches();
+            let ends = lost.iter().filter_map(|&(switch, _)| {
+                let node = *switches.find(switch)?;
+                let port = PortNum::MANAGEMENT;
+                Some(now.index().port_id(PortRef { node, port })?.node)
+            });
+            self.lost.extend(ends);
+            let switches = at.subnet().switches();
+            let empty = switches.filter(|(_, switch)| switch.lft().is_empty());
+            self.other.extend(empty.map(|(node, _)| node));
+            return;
+        }
         for (node, switch) in at.subnet().switches() {
             if switch.lft().is_empty() {
                 self.other.insert(node);
@@ -135,6 +149,15 @@ impl Changed {
         });
         (lost, other)
     }
+}
+
+/// Returns true if a repair of the routes in force looks only at what lost cables have carried.
+pub(crate) fn is_repaired_quickly(at: Situation<'_>) -> bool {
+    let topology = at.plan().topology();
+    at.plan().installed().is_some_and(|installed| {
+        installed.counts().is_some()
+            && is_quick(installed.as_input(), topology.fabric(), topology.lids())
+    })
 }
 
 /// The cables from a switch to others, in the order of its ports: the port, and the other switch with its port.

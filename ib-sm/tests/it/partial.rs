@@ -1,10 +1,20 @@
 //! Partial sweeps: after any change, the manager's observed state and the switches' tables equal those of a
 //! manager that starts then; and a change never takes a path from a pair that has one.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use ib_mad::{Attribute, Engine, Input, Instant, Mad, MadAddress, MadStatus, Method};
-use ib_routing::{NodeIdx, PortRef};
+use ib_routing::{
+    Fabric, LidMap, LidOptions, LidPolicy, LowestFree, NodeIdx, PortRef, RouteError,
+    fabric::{Channel, Node},
+};
 use ib_sa::{PathComponents, PathRecord, SaMad};
 use ib_sim::Sim;
 use ib_sm::{Event, SweepKind};
@@ -186,6 +196,50 @@ fn a_pulled_cable_is_healed_within_its_first_packet_lifetime_and_read_by_itself(
     assert_eq!(heavy_sweeps(&running), 1, "that of the start");
     let reads = sent(&running, Method::GET);
     assert!(reads * 10 < everything, "{reads} Gets of {everything} SMPs");
+}
+
+/// The rule that is built in, with the number of times that it was asked.
+#[derive(Debug, Default)]
+struct Counting(AtomicUsize);
+
+impl LidPolicy for Counting {
+    fn assign(&self, fabric: &Fabric, options: &LidOptions) -> Result<LidMap, RouteError> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        LowestFree.assign(fabric, options)
+    }
+}
+
+#[test]
+fn lids_are_not_chosen_again_if_only_cables_between_switches_went_and_the_fabric_is_as_if_read_anew()
+ {
+    let mut running = Lab::new("gen-torus-4x4x4").up();
+    let policy = Arc::new(Counting::default());
+    running.sm = running.sm.with_lid_policy(policy.clone());
+    let cables = running.sim.with(|sim| switch_cables(sim));
+    let mut asked = Vec::new();
+    for cable in [cables[5], cables[40], cables[41]] {
+        running.sim.with(|sim| sim.unlink(cable).unwrap());
+        running.run_for(Duration::from_secs(20));
+        assert!(running.sm.is_up());
+        asked.push(policy.0.load(Ordering::Relaxed));
+    }
+    // Before the first failure the fabric had the LIDs from before the manager assigned them.
+    assert_eq!(asked, [1, 1, 1]);
+    let facts = |running: &Running| {
+        let fabric = running.sm.installed().unwrap().fabric();
+        let nodes: Vec<Node> = fabric
+            .nodes()
+            .iter()
+            .map(|node| Node::clone(node))
+            .collect();
+        let channels: Vec<Channel> = fabric.channels().iter().copied().collect();
+        (nodes, channels)
+    };
+    let kept = facts(&running);
+    running.sm.resweep(running.sim.now());
+    running.run_for(Duration::from_secs(20));
+    assert_eq!(policy.0.load(Ordering::Relaxed), 2, "everything was read");
+    assert!(facts(&running) == kept);
 }
 
 #[test]
