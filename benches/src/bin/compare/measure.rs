@@ -85,6 +85,20 @@ pub(crate) fn processor_time() -> Duration {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }
 
+/// Processor time of all threads of this process so far.
+pub(crate) fn process_time() -> Duration {
+    clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
+}
+
+/// Processor time between two readings of [`process_time`] with nothing in between: the least of many.
+pub(crate) fn process_time_overhead() -> Duration {
+    let readings = (0..1000).map(|_| {
+        let start = process_time();
+        process_time().saturating_sub(start)
+    });
+    readings.min().unwrap_or(Duration::ZERO)
+}
+
 /// Returns true if a program is on the path.
 pub(crate) fn is_installed(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
