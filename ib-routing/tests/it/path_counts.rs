@@ -242,3 +242,30 @@ fn a_repair_with_counts_is_the_same_where_a_host_moves() {
         assert_same_repair(&net, &counts, &next, "moved");
     }
 }
+
+#[test]
+fn a_repair_with_counts_shares_the_tables_that_it_leaves_as_they_are() {
+    let whole = generated("torus:5x5,hosts=1");
+    let mut cables = whole.switch_links().map(|(one, _)| one);
+    // One cable comes back, and another goes.
+    let (back, gone) = (cables.next().unwrap(), cables.nth(20).unwrap());
+    let mut net = Routed::new(&engine::MINHOP, without(&whole, &[back])).unwrap();
+    net.routes.share();
+    let counts = count(&net, &verify(&net)).unwrap();
+    let fabric = without(&whole, &[gone]);
+    let lids = net.lids_on(&fabric);
+    let repair = try_repair(
+        net.installed(),
+        Some(&counts),
+        &fabric,
+        &lids,
+        &one_thread(),
+    );
+    let routes = repair.unwrap().routes;
+    let is_shared = |&switch: &SwitchIdx| {
+        let both = (net.routes.shared_lft(switch), routes.shared_lft(switch));
+        matches!(both, (Some(before), Some(after)) if before.is_same(after))
+    };
+    let shared = fabric.switches().indices().filter(is_shared).count();
+    assert!(shared > 0 && shared < fabric.num_switches(), "{shared}");
+}

@@ -8,7 +8,7 @@ use ib_routing::{
     SwitchIdx,
     algo::bfs,
     engine,
-    repair::{Repair, RepairError, has_grown, repair},
+    repair::{Repair, RepairError, has_grown, is_quick, lost_channels, repair},
     update::difference,
     verify,
     verify::{certificate, verify_on},
@@ -17,7 +17,7 @@ use ib_testkit::{
     fabrics::{fabric as fixture, generated, without},
     routed::{Routed, one_thread},
 };
-use ib_wire::{Guid, Lid, PortNum, random::SplitMix64};
+use ib_wire::{Guid, Lid, Lmc, PortNum, random::SplitMix64};
 
 const FABRICS: [&str; 8] = [
     "gen-karyn-4-3",
@@ -438,6 +438,36 @@ fn cables_that_come_back_make_all_paths_the_shortest_again() {
             }
         }
     }
+}
+
+#[test]
+fn a_repair_is_quick_if_only_cables_between_switches_are_gone() {
+    let whole = Routed::new(&engine::MINHOP, generated("torus:4x4,hosts=1")).unwrap();
+    let (one, other) = whole.fabric.switch_links().nth(5).unwrap();
+    let fabric = without(&whole.fabric, &[one]);
+    let end = |end: PortRef| (whole.fabric.switch_of(end.node).unwrap(), end.port);
+    let mut ends = [end(one), end(other)];
+    ends.sort_unstable();
+    assert_eq!(
+        lost_channels(&whole.fabric, &fabric).as_deref(),
+        Some(&ends[..])
+    );
+    assert_eq!(
+        lost_channels(&whole.fabric, &whole.fabric).as_deref(),
+        Some(&[][..])
+    );
+    assert_eq!(lost_channels(&fabric, &whole.fabric), None);
+    let lids = whole.lids_on(&fabric);
+    assert!(is_quick(whole.installed(), &fabric, &lids));
+    let options = LidOptions {
+        lmc: Lmc::try_new(1).unwrap(),
+        ..LidOptions::default()
+    };
+    let others = LidMap::assign(&fabric, &options).unwrap();
+    assert!(!is_quick(whole.installed(), &fabric, &others));
+    let broken = Routed::new(&engine::MINHOP, fabric).unwrap();
+    let lids = broken.lids_on(&whole.fabric);
+    assert!(!is_quick(broken.installed(), &whole.fabric, &lids));
 }
 
 /// Number of links from each switch to the nearest one with hosts.
