@@ -37,6 +37,12 @@ fn findings(snapshot: &Snapshot) -> Vec<Finding> {
     check(snapshot, None, &CheckOptions::default()).findings
 }
 
+/// Returns the findings of one check, whatever others find.
+fn found_by(snapshot: &Snapshot, which: Check) -> Vec<Finding> {
+    let findings = findings(snapshot).into_iter();
+    findings.filter(|finding| finding.check == which).collect()
+}
+
 /// Returns the findings of one check, and asserts that no other check finds an error.
 fn only(snapshot: &Snapshot, which: Check) -> Vec<Finding> {
     let findings = findings(snapshot);
@@ -101,11 +107,7 @@ fn two_ports_with_one_lid_are_found() {
         .as_mut()
         .unwrap()
         .set_lid(lid);
-    let found = findings(&snapshot);
-    let found: Vec<_> = found
-        .iter()
-        .filter(|finding| finding.check == Check::DuplicateLid)
-        .collect();
+    let found = found_by(&snapshot, Check::DuplicateLid);
     assert_eq!(found.len(), 1);
     assert_eq!(
         found[0].place.node_guid,
@@ -124,11 +126,7 @@ fn an_active_port_without_a_lid_and_a_node_without_a_guid_are_found() {
     let (host, _) = hosts(&snapshot);
     let info = snapshot.port_mut(host).unwrap().info.as_mut();
     info.unwrap().set_lid(Lid::NONE);
-    let found = findings(&snapshot);
-    let found: Vec<_> = found
-        .iter()
-        .filter(|finding| finding.check == Check::DuplicateLid)
-        .collect();
+    let found = found_by(&snapshot, Check::DuplicateLid);
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].severity, Severity::Error);
     assert!(
@@ -359,11 +357,7 @@ fn a_lid_without_a_way_and_a_loop_are_errors() {
         .unwrap();
     divert(&mut snapshot, leaf.node, lid, up);
     divert(&mut snapshot, peer.node, lid, peer.port);
-    let found = findings(&snapshot);
-    let loops: Vec<_> = found
-        .iter()
-        .filter(|finding| finding.check == Check::RouteLoop)
-        .collect();
+    let loops = found_by(&snapshot, Check::RouteLoop);
     assert_eq!(loops.len(), 1);
 }
 
