@@ -37,7 +37,7 @@ fn until(fabric: &Fabric, arguments: &[&str], status: i32) -> Output {
     }
 }
 
-/// Runs `ib` with a standard output that nobody reads any more.
+/// Runs `ib` with a standard output whose reading end is closed.
 fn unread(arguments: &[&str]) -> Output {
     let (reader, writer) = UnixStream::pair().unwrap();
     drop(reader);

@@ -91,7 +91,7 @@ impl FromIterator<Step> for Steps {
 }
 
 /// Writes of the forwarding tables of some switches: of all of them the first block, then of all of them the second,
-/// so that no switch gets all its blocks at once. One bit stands for one write.
+/// so that no switch gets all its blocks at once. Each write takes one bit.
 #[derive(Debug, Default)]
 pub(crate) struct TableWrites {
     /// The switches with the blocks that are to be written.
@@ -128,7 +128,7 @@ impl TableWrites {
     }
 }
 
-/// A set of block numbers: bit n of word w stands for block 64 w + n.
+/// A set of block numbers: bit n of word w is set if block 64 w + n is a member.
 #[derive(Debug, Default)]
 struct BlockSet(Vec<u64>);
 

@@ -507,7 +507,7 @@ fn a_standby_answers_questions_of_its_class_and_key_and_nothing_else() {
             .set_class_version(version);
         assert!(!Replication::is_ours(&foreign));
     }
-    // Questions that nobody takes the answers to cost a bounded memory.
+    // The memory for questions whose answers are never taken is bounded.
     for _ in 0..100 {
         pair.standby
             .handle_mad(pair.now, theirs, Some(MASTER), &question);

@@ -365,7 +365,7 @@ fn the_manager_names_free_guids_of_its_range_in_turn() {
         let refused = client.set(&request, (place | C::GUID_BLOCK_6).into());
         assert_eq!(refused, Err(MadStatus::from_sa(SaStatus::REQ_INVALID)));
     }
-    // What a host gives back is free again, and an entry keeps what it is told once more.
+    // A GUID that a host deletes is free again, and an entry that is set to its own value stays as it is.
     client
         .delete(&record, (place | C::GUID_BLOCK_5).into())
         .unwrap();

@@ -5,7 +5,7 @@ use ib_smp::{MKeyProtect, PortInfo, VlCap};
 use ib_testkit::lab::{Lab, Running};
 use ib_wire::{GidPrefix, Lid, MKey, Sl};
 
-/// Where a port is.
+/// The kind of a port, by its node and its cable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     /// Port 0 of a switch.

@@ -320,7 +320,7 @@ impl AsFd for IbsimPort {
 
 impl Drop for IbsimPort {
     fn drop(&mut self) {
-        // A server that hangs must not keep the program from its end. There is nobody to report an error to.
+        // The time is bounded, so that the program ends although the server hangs. `drop` returns no error.
         let _ = self.send_queued(Some(std::time::Instant::now() + Self::CONTROL_TIMEOUT));
         // Waits for the reply: a server that answers a socket that is gone would not free the slot. If the
         // server itself is gone, nothing is left to free.

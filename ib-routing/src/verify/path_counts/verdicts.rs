@@ -1,4 +1,4 @@
-//! Whether dependencies form cycles, kept up to date: one graph with a topological order as the proof.
+//! Cycles of dependencies, kept up to date: one graph, with a topological order as the proof that it has none.
 
 use alloc::{sync::Arc, vec::Vec};
 
