@@ -55,7 +55,6 @@ impl LinkView {
     /// Returns true if the link runs slower than both ends support.
     #[must_use]
     pub fn is_slow(&self) -> bool {
-        // FDR10 is a vendor-specific speed that no mask of supported speeds shows; it counts as QDR.
         self.speed.is_some() && self.speed < self.best_speed
     }
 
@@ -112,7 +111,10 @@ impl Snapshot {
             width: info.and_then(|info| info.width()),
             speed,
             best_width: both.and_then(|(near, far)| near.widest_supported(&far)),
-            best_speed: both.and_then(|(near, far)| near.fastest_supported(&far)),
+            // No mask of supported speeds shows FDR10, so a link that runs at it supports it beside what the masks say.
+            best_speed: both
+                .and_then(|(near, far)| near.fastest_supported(&far))
+                .max(speed),
             enabled_width: enabled.and_then(|(near, far)| near.widest_supported(&far)),
             enabled_speed: enabled.and_then(|(near, far)| near.fastest_supported(&far)),
         }
@@ -141,4 +143,27 @@ fn only_enabled(mut info: PortInfo) -> PortInfo {
         .set_link_speed_ext_supported(extended)
         .set_link_speed_ext_supported2(extended2);
     info
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use ib_routing::LinkSpeed;
+
+    use crate::testing::brought_up;
+
+    #[test]
+    fn a_link_at_fdr10_could_not_be_slower() {
+        let links = brought_up("real-fdr10-152").links();
+        let at_fdr10: Vec<_> = links
+            .iter()
+            .filter(|link| link.speed == Some(LinkSpeed::Fdr10))
+            .collect();
+        assert!(at_fdr10.len() > 10, "{}", at_fdr10.len());
+        for link in at_fdr10 {
+            assert_eq!(link.best_speed, Some(LinkSpeed::Fdr10));
+            assert!(!link.is_slow());
+        }
+    }
 }

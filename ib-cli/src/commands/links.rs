@@ -182,7 +182,9 @@ fn document(snapshot: &Snapshot, link: &LinkView) -> Value {
 
 fn end(snapshot: &Snapshot, end: &LinkEnd) -> Map<String, Value> {
     let mut map = place::port(snapshot, end.port);
+    let [guid, _] = place::end_port(snapshot, end.port);
     let members = [
+        guid,
         ("state", shown(end.state)),
         ("physical_state", shown(end.physical_state)),
         ("width_supported", shown(end.width)),

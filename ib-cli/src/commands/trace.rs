@@ -198,6 +198,8 @@ pub fn document(snapshot: &Snapshot, path: &Path) -> Value {
             map.insert("input".to_owned(), json!(hop.input.port.0));
             map.insert("output".to_owned(), json!(hop.output.map(|port| port.0)));
             map.insert("vl".to_owned(), json!(hop.vl.map(|vl| vl.bits())));
+            let end_port = place::end_port(snapshot, hop.input);
+            map.extend(end_port.map(|(name, value)| (name.to_owned(), value)));
             Value::Object(map)
         })
         .collect();

@@ -30,6 +30,15 @@ pub fn port(snapshot: &Snapshot, at: PortRef) -> Map<String, Value> {
     }
 }
 
+/// GUID and LMC of the end port by whose LID the agents of a port are reached: of a switch those of port 0.
+pub fn end_port(snapshot: &Snapshot, at: PortRef) -> [(&'static str, Value); 2] {
+    let port = snapshot.node(at.node);
+    let port = port.and_then(|node| node.port(node.managing_port(at.port)));
+    let guid = port.map(|port| port.guid).filter(|guid| guid.0 != 0);
+    let lmc = port.and_then(|port| Some(port.info?.lmc().bits()));
+    [("port_guid", shown(guid)), ("lmc", json!(lmc))]
+}
+
 /// The state of a port and its link as documents print it; null is what the snapshot does not know.
 pub struct LinkState {
     pub state: Value,

@@ -4,7 +4,6 @@
 //! read live. ibnetdiscover is compared in `discover`, every attribute and record in `query`.
 
 use std::{
-    collections::BTreeSet,
     path::Path,
     process::Command,
     time::{Duration, Instant},
@@ -16,7 +15,7 @@ use ib_wire::PortNum;
 use serde_json::Value;
 
 use crate::{
-    diag,
+    diag, links,
     peers::{fabrics, ib, printed, printed_by_peer},
     query::{NODE_INFO, PORT_INFO},
     subnet::{PATIENCE, Subnet, line},
@@ -184,45 +183,47 @@ impl Taken {
         }
     }
 
-    /// The switches between the first host and two others beside ibtracert.
+    /// Every hop between the first host and some others beside ibtracert: the ports, the GUID, the LIDs and the name.
     fn traces(&self) {
         let Self { subnet, name, .. } = self;
         let lids = self.lids("ca");
         let [from, others @ ..] = lids.as_slice() else {
             return;
         };
-        let middle = others.get(others.len() / 2);
-        for to in middle.into_iter().chain(others.last()) {
+        for to in others.iter().step_by(others.len().div_ceil(8).max(1)) {
             let theirs = printed_by_peer(
                 subnet
                     .ibsim
                     .client("ibtracert", &subnet.node)
                     .args([from, to]),
             );
-            // "[1] -> switch port {0x00000000000000f4}[2] lid 3-3 ...": the GUID of each node that is entered.
-            let theirs: Vec<&str> = theirs
-                .lines()
-                .filter(|line| line.starts_with('['))
-                .filter_map(|line| line.split(['{', '}']).nth(1))
-                .collect();
+            // "[1] -> switch port {0x00000000000000f4}[2] lid 3-3 "name"": the port before, then the node that is entered.
+            let is_hop = |line: &&str| line.starts_with('[');
+            let theirs: Vec<&str> = theirs.lines().filter(is_hop).collect();
             let ours = self.json(&["trace", from, to]);
             assert_eq!(ours["arrived"], true, "{name} {from} {to}");
             let hops = ours["hops"].as_array().expect("hops");
-            assert_eq!(
-                hops.len() - 1,
-                theirs.len(),
-                "{name} {from} {to}: {theirs:?}"
-            );
-            for (hop, theirs) in hops.iter().skip(1).zip(theirs) {
-                // A switch has the GUID of its port 0; a packet enters an adapter by a port that has a GUID of its own.
-                if hop["type"] == "switch" {
-                    assert_eq!(hop["node_guid"], *theirs, "{name} {from} {to}");
-                }
-            }
+            let entered = hops.iter().zip(hops.iter().skip(1));
+            let ours: Vec<String> = entered
+                .map(|(before, hop)| {
+                    let lid = hop["lid"].as_u64().expect("a LID");
+                    let others = (1 << hop["lmc"].as_u64().expect("an LMC")) - 1;
+                    format!(
+                        "[{}] -> {} port {{{}}}[{}] lid {lid}-{} {}",
+                        before["output"],
+                        hop["type"].as_str().expect("a type"),
+                        hop["port_guid"].as_str().expect("a GUID"),
+                        hop["input"],
+                        lid + others,
+                        hop["name"],
+                    )
+                })
+                .collect();
+            assert_eq!(ours, theirs, "{name} {from} {to}");
         }
     }
 
-    /// The ends of links at switches, and whether they could be wider, beside iblinkinfo.
+    /// Every field of every port that iblinkinfo lists. iblinkinfo names a port of an adapter by the port's GUID.
     fn links(&self) {
         let Self { subnet, name, .. } = self;
         let theirs = printed_by_peer(
@@ -231,38 +232,13 @@ impl Taken {
                 .client("iblinkinfo", &subnet.node)
                 .arg("--line"),
         );
-        let switches = self.of_type("switch").into_iter();
-        let switches: BTreeSet<&str> = switches
-            .map(|node| node["node_guid"].as_str().expect("a GUID"))
-            .collect();
-        // A line for each port: `0xGUID "name" LID PORT[ ] ==( 4X 2.5 Gbps Active/ LinkUp)==> ... (Could be 12X ..)`.
-        let mut ends: Vec<(String, String, bool)> = theirs
-            .lines()
-            .filter(|line| line.contains("LinkUp"))
-            .filter_map(|line| {
-                let mut parts = line.split('"');
-                let guid = parts.next()?.trim();
-                let port = parts.nth(1)?.split('[').next()?.split_whitespace().nth(1)?;
-                let is_switch = switches.contains(guid);
-                is_switch.then(|| (guid.to_owned(), port.to_owned(), line.contains("12X")))
-            })
-            .collect();
-        ends.sort();
-        let ours = self.json(&["links"]);
-        let mut links = Vec::new();
-        for link in ours["links"].as_array().expect("links") {
-            let could = link["could"]
-                .as_str()
-                .is_some_and(|could| could.starts_with("12x"));
-            for end in [&link["a"], &link["b"]] {
-                if end["type"] == "switch" {
-                    let guid = end["node_guid"].as_str().expect("a GUID").to_owned();
-                    links.push((guid, end["port"].to_string(), could));
-                }
-            }
+        let theirs = links::of_iblinkinfo(&theirs);
+        let ours = links::of_ours(&[self.json(&["links"]), self.json(&["links", "--down"])]);
+        for (at, fields) in &ours {
+            assert_eq!(theirs.get(at), Some(fields), "{name} {at:?}");
         }
-        links.sort();
-        assert_eq!(links, ends, "{name}");
+        let more: Vec<_> = theirs.keys().filter(|at| !ours.contains_key(*at)).collect();
+        assert!(more.is_empty(), "{name}: {more:?}");
     }
 
     /// The own ports beside ibstat.

@@ -11,6 +11,7 @@ mod discover;
 mod dissect;
 mod every_fabric;
 mod handover;
+mod links;
 mod map;
 mod osmtest;
 mod peers;
