@@ -69,7 +69,7 @@ fn every_command_reads_a_live_fabric_and_its_snapshot_alike() {
 
     let health = fabric.json(0, &["health"]);
     assert_eq!(keys(&health), ["findings", "checked"]);
-    assert_eq!(health["checked"].as_object().unwrap().len(), 19);
+    assert_eq!(health["checked"].as_object().unwrap().len(), 21);
     let finding = &health["findings"][0];
     let expected = [
         "check",

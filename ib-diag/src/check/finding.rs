@@ -35,10 +35,14 @@ macro_rules! checks {
 }
 
 checks! {
-    /// Two devices or ports claim one GUID, or a port has none.
+    /// Two devices or ports claim one GUID.
     DuplicateGuid = "duplicate_guid";
+    /// A node or an end port has no GUID.
+    NoGuid = "no_guid";
     /// Two end ports have the same LID.
     DuplicateLid = "duplicate_lid";
+    /// An end port is Active and has no LID.
+    NoLid = "no_lid";
     /// A link runs narrower than both ends support.
     LinkWidth = "link_width";
     /// A link runs slower than both ends support.

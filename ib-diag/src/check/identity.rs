@@ -1,4 +1,4 @@
-//! GUIDs and LIDs that two devices claim.
+//! GUIDs and LIDs that two devices claim, or that a device lacks.
 
 use alloc::{
     collections::BTreeMap,
@@ -21,7 +21,9 @@ pub(super) fn check(checker: &mut Checker<'_>) {
 
 fn guids(checker: &mut Checker<'_>) {
     let snapshot = checker.snapshot;
-    checker.looked_at(Check::DuplicateGuid, snapshot.nodes.len());
+    for check in [Check::DuplicateGuid, Check::NoGuid] {
+        checker.looked_at(check, snapshot.nodes.len());
+    }
     for duplicate in &snapshot.duplicates {
         let guid = duplicate.node_guid;
         let known = snapshot.node_by_guid(guid);
@@ -56,7 +58,7 @@ fn guids(checker: &mut Checker<'_>) {
         let place = Location::of_node(snapshot, node);
         let message = "the node has no GUID".into();
         let action = "burn the firmware of the device with the GUID on its label";
-        let check = Check::DuplicateGuid;
+        let check = Check::NoGuid;
         let finding = Finding::new(check, Severity::Error, place, message, action);
         checker.add(finding.value(Guid::NONE.to_string()));
     }
@@ -79,19 +81,16 @@ fn guids(checker: &mut Checker<'_>) {
                 .first()
                 .filter(|_| !is_none)
                 .map(|&first| checker.text(first));
-            let message = match first {
-                Some(first) => format!("the port has GUID {guid}, which {first} has too"),
-                None => "the port has no GUID".into(),
+            let (check, message) = match first {
+                Some(first) => (
+                    Check::DuplicateGuid,
+                    format!("the port has GUID {guid}, which {first} has too"),
+                ),
+                None => (Check::NoGuid, "the port has no GUID".into()),
             };
             let action = "set the GUID of the port (of a virtual function: its configured GUID)";
             let place = checker.place(at);
-            let finding = Finding::new(
-                Check::DuplicateGuid,
-                Severity::Error,
-                place,
-                message,
-                action,
-            );
+            let finding = Finding::new(check, Severity::Error, place, message, action);
             checker.add(finding.value(guid.to_string()));
         }
     }
@@ -103,6 +102,9 @@ fn lids(checker: &mut Checker<'_>) {
     for (at, node, port) in snapshot.ports() {
         if node.managing_port(at.port) != at.port {
             continue;
+        }
+        if port.state() == Some(PortState::ACTIVE) {
+            checker.looked_at(Check::NoLid, 1);
         }
         let Some(range) = port.lids() else {
             without_lid(checker, at, port);
@@ -148,7 +150,7 @@ fn without_lid(checker: &mut Checker<'_>, at: PortRef, port: &SnapshotPort) {
     let action =
         "let the subnet manager sweep the subnet anew, and see what its log says of the port";
     let place = checker.place(at);
-    let finding = Finding::new(Check::DuplicateLid, Severity::Error, place, message, action);
+    let finding = Finding::new(Check::NoLid, Severity::Error, place, message, action);
     checker.add(finding.value(u64::from(lid.0)));
 }
 

@@ -126,7 +126,7 @@ fn an_active_port_without_a_lid_and_a_node_without_a_guid_are_found() {
     let (host, _) = hosts(&snapshot);
     let info = snapshot.port_mut(host).unwrap().info.as_mut();
     info.unwrap().set_lid(Lid::NONE);
-    let found = found_by(&snapshot, Check::DuplicateLid);
+    let found = found_by(&snapshot, Check::NoLid);
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].severity, Severity::Error);
     assert!(
@@ -140,14 +140,18 @@ fn an_active_port_without_a_lid_and_a_node_without_a_guid_are_found() {
     assert!(
         findings(&snapshot)
             .iter()
-            .all(|finding| finding.check != Check::DuplicateLid)
+            .all(|finding| finding.check != Check::NoLid)
     );
     let mut snapshot = clean();
     let first = snapshot.nodes.iter_mut().next().unwrap();
     first.info.set_node_guid(Guid::NONE);
-    let found = only(&snapshot, Check::DuplicateGuid);
+    let found = only(&snapshot, Check::NoGuid);
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].message.contains("no GUID"), "{found:?}");
+    let mut snapshot = clean();
+    let (host, _) = hosts(&snapshot);
+    snapshot.port_mut(host).unwrap().guid = Guid::NONE;
+    assert_eq!(only(&snapshot, Check::NoGuid).len(), 1);
 }
 
 #[test]
