@@ -156,7 +156,6 @@ impl<'a> MulticastTrees<'a> {
     /// The switch with the least mean hops to the members: of those that have the most members within
     /// [`MAX_DEPTH`] hops.
     fn root(&self, members: &[(SwitchIdx, PortRef)]) -> Option<SwitchIdx> {
-        let mut best: Option<((usize, u64, u64), SwitchIdx)> = None;
         if members.is_empty() {
             return None;
         }
@@ -164,30 +163,36 @@ impl<'a> MulticastTrees<'a> {
         for &(switch, _) in members {
             *weights.entry(switch).or_default() += 1;
         }
-        for root in self
-            .fabric
-            .switches()
-            .indices()
-            .filter(|root| !self.without.contains(root))
-        {
-            let distance = self.distances(root);
-            let (mut missed, mut sum) = (0, 0);
-            for (&switch, &members) in &weights {
-                match distance[switch] {
-                    hops if hops > MAX_DEPTH => missed += members as usize,
-                    hops => sum += members * u64::from(hops),
+        // By switch: the members that are too far away, and the hops to all others. Cables lead both ways, so the hops
+        // from a member are those to it, and there are often far fewer members than switches.
+        let mut costs = IdxVec::filled(self.fabric.num_switches(), (0_u64, 0_u64));
+        for (&switch, &members) in &weights {
+            let distance = self.distances(switch);
+            for (&hops, cost) in distance.iter().zip(costs.iter_mut()) {
+                match hops > MAX_DEPTH {
+                    true => cost.0 += members,
+                    false => cost.1 += members * u64::from(hops),
                 }
             }
+        }
+        let roots = costs.iter_enumerated();
+        let roots = roots.filter(|(root, _)| !self.without.contains(root));
+        let used = |root| {
             let cables = self.fabric.channels_from(root);
-            let used = cables
-                .map(|(channel, _)| u64::from(self.used[channel]))
-                .sum();
-            let cost = (missed, sum, used);
-            if best.is_none_or(|(least, _)| cost < least) {
-                best = Some((cost, root));
+            let used = cables.map(|(channel, _)| u64::from(self.used[channel]));
+            used.sum::<u64>()
+        };
+        let mut best: Option<((u64, u64), u64, SwitchIdx)> = None;
+        for (root, &cost) in roots {
+            if best.is_some_and(|(least, ..)| least < cost) {
+                continue;
+            }
+            let used = used(root);
+            if best.is_none_or(|(least, least_used, _)| (cost, used) < (least, least_used)) {
+                best = Some((cost, used, root));
             }
         }
-        best.map(|(_, root)| root)
+        best.map(|(.., root)| root)
     }
 
     /// Hops from `root` through switches with multicast.
@@ -216,6 +221,8 @@ pub struct Mlids {
     /// LIDs that the smallest multicast table of all switches holds.
     capacity: u16,
     taken: BTreeSet<u16>,
+    /// All LIDs below this one are taken.
+    first_free: u16,
 }
 
 impl Mlids {
@@ -226,6 +233,7 @@ impl Mlids {
         Self {
             capacity: capacity.min(most),
             taken: BTreeSet::new(),
+            first_free: 0,
         }
     }
 
@@ -234,9 +242,11 @@ impl Mlids {
     /// # Errors
     /// [`MlidsExhausted`] if none is.
     pub fn allocate(&mut self) -> Result<Lid, MlidsExhausted> {
-        let free = (0..self.capacity).find(|offset| !self.taken.contains(offset));
+        let mut offsets = self.first_free..self.capacity;
+        let free = offsets.find(|offset| !self.taken.contains(offset));
         let offset = free.ok_or(MlidsExhausted(self.capacity))?;
         self.taken.insert(offset);
+        self.first_free = offset + 1;
         Ok(Lid(Lid::MULTICAST_MIN.0 + offset))
     }
 
@@ -253,6 +263,7 @@ impl Mlids {
     pub fn release(&mut self, mlid: Lid) {
         if let Some(offset) = mlid.0.checked_sub(Lid::MULTICAST_MIN.0) {
             self.taken.remove(&offset);
+            self.first_free = self.first_free.min(offset);
         }
     }
 }

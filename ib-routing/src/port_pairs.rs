@@ -5,7 +5,11 @@
 //! written. Where entries change one after the other, a packet may meet an old entry at one switch and a new one
 //! at the next, so [`PortPairs::add_routes`] takes two tables for each switch and counts every mixture of them.
 
-use alloc::{collections::BTreeMap, vec, vec::Vec};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    vec,
+    vec::Vec,
+};
 
 use ib_wire::PortNum;
 
@@ -18,6 +22,8 @@ use crate::{
 
 /// Entries of a linear forwarding table in one block.
 const BLOCK: usize = 64;
+/// Index of the inputs of a switch whose pairs are not kept.
+const NO_ROOM: u32 = u32::MAX;
 
 /// The contents of one block of a switch's linear forwarding table: the entries in use, and those that
 /// will be. `None` where there are none or where they are not known.
@@ -40,7 +46,7 @@ pub struct ChangedEntry {
 #[derive(Clone, Debug)]
 pub struct PortPairs<'a> {
     fabric: &'a Fabric,
-    /// Index in `outputs` of the first input of each switch, which is port 0.
+    /// Index in `outputs` of the first input of each switch, which is port 0; [`NO_ROOM`] for switches that are left out.
     first: IdxVec<SwitchIdx, u32>,
     /// By input port: the output ports that are joined to it.
     outputs: Vec<PortSet>,
@@ -50,8 +56,22 @@ impl<'a> PortPairs<'a> {
     /// No pair of any switch.
     #[must_use]
     pub fn new(fabric: &'a Fabric) -> Self {
+        Self::of(fabric, |_| true)
+    }
+
+    /// No pair, and room for those of these switches alone: pairs of other switches are not added.
+    #[must_use]
+    pub fn of_switches(fabric: &'a Fabric, switches: &BTreeSet<SwitchIdx>) -> Self {
+        Self::of(fabric, |switch| switches.contains(&switch))
+    }
+
+    fn of(fabric: &'a Fabric, has_room: impl Fn(SwitchIdx) -> bool) -> Self {
         let mut inputs = 0;
-        let first = fabric.switches().iter().map(|&node| {
+        let switches = fabric.switches().iter_enumerated();
+        let first = switches.map(|(switch, &node)| {
+            if !has_room(switch) {
+                return NO_ROOM;
+            }
             let first = inputs;
             inputs += u32::from(fabric.node(node).num_ports()) + 1;
             first
@@ -166,18 +186,29 @@ impl<'a> PortPairs<'a> {
     /// switch of the tree from a member, from any other sender at the switch, or from a switch that sends it this way,
     /// and leaves by all other ports of the tree.
     pub fn add_tree(&mut self, outputs: &BTreeMap<SwitchIdx, PortSet>) {
+        for &switch in outputs.keys() {
+            self.add_tree_at(switch, |switch| outputs.get(&switch).copied());
+        }
+    }
+
+    /// Adds the pairs of one switch that the tree of a multicast group joins. `outputs` gives the output ports of the
+    /// switch and of its neighbours.
+    pub fn add_tree_at(
+        &mut self,
+        switch: SwitchIdx,
+        outputs: impl Fn(SwitchIdx) -> Option<PortSet>,
+    ) {
         let fabric = self.fabric;
-        for (&switch, ports) in outputs {
-            let from_switches = fabric.channels_from(switch).filter(|(_, channel)| {
-                let neighbour = outputs.get(&channel.to);
-                neighbour.is_some_and(|ports| ports.contains(channel.to_port))
-            });
-            let inputs: Vec<PortNum> = from_switches.map(|(_, channel)| channel.port).collect();
-            for output in ports.iter().filter(|&output| output != PortNum::MANAGEMENT) {
-                self.insert_from_ends(switch, output);
-                for &input in &inputs {
-                    self.insert(switch, input, output);
-                }
+        let ports = outputs(switch).unwrap_or_default();
+        let from_switches = fabric.channels_from(switch).filter(|(_, channel)| {
+            let neighbour = outputs(channel.to);
+            neighbour.is_some_and(|ports| ports.contains(channel.to_port))
+        });
+        let inputs: Vec<PortNum> = from_switches.map(|(_, channel)| channel.port).collect();
+        for output in ports.iter().filter(|&output| output != PortNum::MANAGEMENT) {
+            self.insert_from_ends(switch, output);
+            for &input in &inputs {
+                self.insert(switch, input, output);
             }
         }
     }
@@ -230,7 +261,7 @@ impl<'a> PortPairs<'a> {
     }
 
     fn place(&self, switch: SwitchIdx, input: PortNum) -> Option<usize> {
-        let first = *self.first.find(switch)?;
+        let first = *self.first.find(switch).filter(|&&first| first != NO_ROOM)?;
         let last = u32::from(self.fabric.switch(switch).num_ports());
         let input = u32::from(input.0);
         (input <= last).then_some((first + input) as usize)

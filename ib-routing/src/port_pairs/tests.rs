@@ -5,8 +5,10 @@ use ib_wire::{Lid, PortNum};
 use super::*;
 use crate::{
     engine,
+    fabric::PortRef,
     generate::FabricSpec,
     lid::{LidMap, LidOptions},
+    mcast::MulticastTrees,
     options::RouteOptions,
 };
 
@@ -108,4 +110,26 @@ fn changed_entries_join_the_pairs_of_every_mixture_of_old_and_new() {
     assert_ne!(all(&parts), all(&whole));
     parts.add_changes(&changes, |switch, number| block(old, switch, number));
     assert_eq!(all(&parts), all(&whole));
+}
+
+#[test]
+fn pairs_of_some_switches_are_the_same_as_among_those_of_all() {
+    let (fabric, ..) = routed("torus:4x4,hosts=2");
+    let nodes = fabric.nodes().iter_enumerated();
+    let hosts = nodes.filter(|(_, node)| !node.type_.is_switch());
+    let ends = hosts.step_by(3).map(|(node, _)| PortRef {
+        node,
+        port: PortNum(1),
+    });
+    let ends: Vec<PortRef> = ends.collect();
+    let tree = MulticastTrees::new(&fabric, BTreeSet::new()).tree(&ends);
+    let mut all = PortPairs::new(&fabric);
+    all.add_tree(&tree.ports);
+    let some: BTreeSet<SwitchIdx> = tree.ports.keys().copied().step_by(2).collect();
+    let mut pairs = PortPairs::of_switches(&fabric, &some);
+    pairs.add_tree(&tree.ports);
+    let expected = all.iter().filter(|(switch, ..)| some.contains(switch));
+    let expected: Vec<_> = expected.collect();
+    assert!(!expected.is_empty());
+    assert_eq!(pairs.iter().collect::<Vec<_>>(), expected);
 }
