@@ -3,7 +3,11 @@
 //! The routes in force stay until others are verified. So while new routes are computed, the administrator
 //! answers from those in force, and ports keep their configuration.
 
-use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    vec::Vec,
+};
 
 use ib_routing::{
     Fabric, LidMap, PortRef, Routes, SwitchIdx, VerifyReport, cluster::ClusterView, mcast::PortSet,
@@ -12,7 +16,7 @@ use ib_routing::{
 use ib_subnet::{FabricIndex, NodeId, PortId};
 use ib_wire::{Guid, Lid, PortNum};
 
-use crate::event::FabricCounts;
+use crate::{event::FabricCounts, policy::multicast::block_of};
 
 /// The ports of one multicast group's tree, by switch.
 pub(crate) type TreePorts = BTreeMap<Guid, PortSet>;
@@ -212,6 +216,39 @@ impl InstalledRoutes {
     }
 }
 
+/// The parts of multicast tables that a change of trees concerns.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Regroup {
+    /// The switches that the old or the new trees touch, with the blocks of their tables.
+    switches: BTreeMap<Guid, BTreeSet<u16>>,
+    /// The blocks that no tree had since the last sweep. An earlier manager may have left entries in them, in any switch.
+    new_blocks: BTreeSet<u16>,
+    /// The last block in use is another one.
+    moves_top: bool,
+}
+
+impl Regroup {
+    /// The switches that the old or the new trees touch, with the blocks of their tables.
+    pub(crate) const fn switches(&self) -> &BTreeMap<Guid, BTreeSet<u16>> {
+        &self.switches
+    }
+
+    /// Number of switches whose tables are examined; `None` if those of all switches are.
+    pub(crate) fn num_switches(&self) -> Option<usize> {
+        self.new_blocks.is_empty().then_some(self.switches.len())
+    }
+
+    /// The blocks that are examined in all switches.
+    pub(crate) const fn new_blocks(&self) -> &BTreeSet<u16> {
+        &self.new_blocks
+    }
+
+    /// Returns true if the last block in use is another one.
+    pub(crate) const fn moves_top(&self) -> bool {
+        self.moves_top
+    }
+}
+
 /// The manager's decisions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plan {
@@ -224,6 +261,12 @@ pub(crate) struct Plan {
     /// By alias GUID, the GUID of the port that holds it and the block of GUIDInfo that contains it.
     aliases: BTreeMap<Guid, (Guid, u8)>,
     trees: BTreeMap<Lid, TreePorts>,
+    /// The blocks of multicast tables that trees have had since the last sweep.
+    tree_blocks: BTreeSet<u16>,
+    /// The parts of multicast tables that the last change of groups concerns.
+    regroup: Regroup,
+    /// The switches of the topology that cannot forward multicast; `None` until they are looked for.
+    without_multicast: Option<BTreeSet<SwitchIdx>>,
     /// Entries that lead round a failure until there are new routes, by switch and block.
     detours: Detours,
 }
@@ -236,6 +279,7 @@ impl Plan {
 
     pub(crate) fn set_topology(&mut self, topology: Arc<Topology>) {
         self.topology = topology;
+        self.without_multicast = None;
     }
 
     /// The routes in force.
@@ -361,7 +405,60 @@ impl Plan {
         self.detours = detours;
     }
 
-    pub(crate) fn set_trees(&mut self, trees: BTreeMap<Lid, TreePorts>) {
-        self.trees = trees;
+    /// The blocks of multicast tables that trees have had since the last sweep.
+    pub(crate) fn tree_blocks(&self) -> impl Iterator<Item = u16> + '_ {
+        self.tree_blocks.iter().copied()
+    }
+
+    /// The parts of multicast tables that the last change of groups concerns.
+    pub(crate) const fn regroup(&self) -> &Regroup {
+        &self.regroup
+    }
+
+    /// The switches of the topology that cannot forward multicast; `None` until they are looked for.
+    pub(crate) const fn without_multicast(&self) -> Option<&BTreeSet<SwitchIdx>> {
+        self.without_multicast.as_ref()
+    }
+
+    pub(crate) fn set_without_multicast(&mut self, without: BTreeSet<SwitchIdx>) {
+        self.without_multicast = Some(without);
+    }
+
+    /// Takes in the trees that are not as they were, after a sweep has read the fabric: all tables are compared.
+    pub(crate) fn set_trees(&mut self, changes: BTreeMap<Lid, Option<TreePorts>>) {
+        self.change_trees(changes);
+        self.regroup = Regroup::default();
+        let blocks = self.trees.keys().filter_map(|&mlid| block_of(mlid));
+        self.tree_blocks = blocks.collect();
+    }
+
+    /// Takes in the trees that are not as they were because groups changed, and notes which tables they concern.
+    pub(crate) fn change_trees(&mut self, changes: BTreeMap<Lid, Option<TreePorts>>) {
+        let mut regroup = Regroup::default();
+        let last = self.trees.keys().next_back().copied().and_then(block_of);
+        for (mlid, tree) in changes {
+            let Some(block) = block_of(mlid) else {
+                continue;
+            };
+            let old = match tree.clone() {
+                Some(tree) => self.trees.insert(mlid, tree),
+                None => self.trees.remove(&mlid),
+            };
+            if old == tree {
+                continue;
+            }
+            let (old, new) = (old.unwrap_or_default(), tree.unwrap_or_default());
+            let touched = old.iter().chain(&new);
+            let changed = touched.filter(|&(guid, _)| old.get(guid) != new.get(guid));
+            for (&guid, _) in changed {
+                regroup.switches.entry(guid).or_default().insert(block);
+            }
+            if self.tree_blocks.insert(block) {
+                regroup.new_blocks.insert(block);
+            }
+        }
+        let now = self.trees.keys().next_back().copied().and_then(block_of);
+        regroup.moves_top = now != last;
+        self.regroup = regroup;
     }
 }

@@ -9,7 +9,10 @@
 mod steps;
 pub(crate) mod tables;
 
-use alloc::{collections::VecDeque, vec::Vec};
+use alloc::{
+    collections::{BTreeSet, VecDeque},
+    vec::Vec,
+};
 
 use ib_mad::{Attribute, AttributeId};
 use ib_routing::PortPairs;
@@ -18,8 +21,8 @@ use ib_smp::{
     PartitionKeyTable, PortInfo, PortState, SlToVlMappingTable, SlToVlModifier, SwitchInfo,
     VlArbitrationHalf, VlArbitrationModifier, VlArbitrationTable,
 };
-use ib_subnet::{Block, NodeId, PortAt, PortId, SubnetNode, arbitration_block};
-use ib_wire::{PortNum, table::padded};
+use ib_subnet::{Block, NodeId, PortAt, PortId, SubnetNode, SubnetSwitch, arbitration_block};
+use ib_wire::{Guid, PortNum, table::padded};
 
 pub(crate) use self::steps::{Step, Steps};
 use crate::policy::{
@@ -105,11 +108,9 @@ pub(crate) fn steps(at: Situation<'_>, stage: Stage, unwritable: &mut Vec<Unwrit
         Stage::RaiseTops | Stage::Heal | Stage::LowerTops | Stage::GroupTops => tops(at, stage),
         Stage::Tables => return tables::remaining(at),
         Stage::Lanes => lanes(at),
-        Stage::GroupLanes => match lanes::joined_by_trees(at) {
-            Some(pairs) if lanes::are_managed(at) => sl_to_vl_ahead(at, &pairs),
-            _ => VecDeque::new(),
-        },
-        Stage::Multicast | Stage::Groups => multicast(at),
+        Stage::GroupLanes if lanes::are_managed(at) => group_lanes(at),
+        Stage::Multicast => multicast(at),
+        Stage::Groups => groups(at),
         Stage::Partitions => partitions(at, unwritable),
         Stage::Arm => {
             let mut steps = vendor_speeds(at);
@@ -117,9 +118,12 @@ pub(crate) fn steps(at: Situation<'_>, stage: Stage, unwritable: &mut Vec<Unwrit
             steps
         }
         Stage::Activate => ports(at, |port| links::is_ready(at, port)),
-        Stage::LanesAhead | Stage::Detour | Stage::Move | Stage::AliasGuids | Stage::LaneTables => {
-            VecDeque::new()
-        }
+        Stage::LanesAhead
+        | Stage::GroupLanes
+        | Stage::Detour
+        | Stage::Move
+        | Stage::AliasGuids
+        | Stage::LaneTables => VecDeque::new(),
     };
     listed.into()
 }
@@ -261,28 +265,54 @@ fn port_info_step(port: PortId) -> Step {
 }
 
 fn multicast(at: Situation<'_>) -> VecDeque<Step> {
-    let mut steps = VecDeque::new();
-    for (node, switch) in at.subnet().switches() {
-        for modifier in multicast::blocks(at, node) {
-            let block = Block {
-                port: PortId::management(node),
-                attribute: MulticastForwardingTable::ID,
-                modifier: modifier.bits(),
-            };
-            let wanted = multicast::block(at, node, modifier);
-            let step = match (switch.mft().get(&modifier), wanted) {
-                (_, None) => None,
-                (Some(known), Some(wanted)) => (*known != wanted).then_some(Step::Set(block)),
-                // A switch that was just started has empty tables.
-                (None, Some(wanted)) if switch.is_fresh() => {
-                    (wanted != [0; 64]).then_some(Step::Set(block))
-                }
-                (None, Some(_)) => Some(Step::Read(block)),
-            };
-            steps.extend(step);
+    let switches = at.subnet().switches();
+    let steps = switches
+        .flat_map(|(node, switch)| multicast_of(at, node, switch, multicast::blocks(at, node)));
+    steps.collect()
+}
+
+/// The multicast tables that the last change of groups concerns: those of the switches whose trees changed.
+fn groups(at: Situation<'_>) -> VecDeque<Step> {
+    let regroup = at.plan().regroup();
+    let of_changed = |(guid, blocks): (&Guid, &BTreeSet<u16>)| {
+        let node = at.subnet().find(*guid)?;
+        let numbers = blocks.difference(regroup.new_blocks()).copied();
+        let blocks = multicast::positions(at, node, numbers);
+        Some(multicast_of(at, node, at.subnet().switch(node)?, blocks))
+    };
+    let changed = regroup.switches().iter().filter_map(of_changed);
+    let mut steps: VecDeque<Step> = changed.flatten().collect();
+    if !regroup.new_blocks().is_empty() {
+        let numbers = || regroup.new_blocks().iter().copied();
+        for (node, switch) in at.subnet().switches() {
+            let blocks = multicast::positions(at, node, numbers());
+            steps.extend(multicast_of(at, node, switch, blocks));
         }
     }
     steps
+}
+
+/// The blocks of a switch's multicast table that differ.
+fn multicast_of(
+    at: Situation<'_>,
+    node: NodeId,
+    switch: &SubnetSwitch,
+    blocks: Vec<MftModifier>,
+) -> impl Iterator<Item = Step> {
+    blocks.into_iter().filter_map(move |modifier| {
+        let block = Block {
+            port: PortId::management(node),
+            attribute: MulticastForwardingTable::ID,
+            modifier: modifier.bits(),
+        };
+        let wanted = multicast::block(at, node, modifier)?;
+        match switch.mft().get(&modifier) {
+            Some(known) => (*known != wanted).then_some(Step::Set(block)),
+            // A switch that was just started has empty tables.
+            None if switch.is_fresh() => (wanted != [0; 64]).then_some(Step::Set(block)),
+            None => Some(Step::Read(block)),
+        }
+    })
 }
 
 fn partitions(at: Situation<'_>, unwritable: &mut Vec<Unwritable>) -> VecDeque<Step> {
@@ -339,12 +369,28 @@ fn lanes(at: Situation<'_>) -> VecDeque<Step> {
     steps
 }
 
-/// The SLtoVL tables of switches, for these pairs of ports and for packets that the switches themselves send.
+/// The SLtoVL tables of the switches whose trees the last change of groups concerns.
+fn group_lanes(at: Situation<'_>) -> VecDeque<Step> {
+    let changed = at.plan().regroup().switches().keys();
+    let nodes: Vec<NodeId> = changed.filter_map(|&guid| at.subnet().find(guid)).collect();
+    match lanes::joined_by_trees(at, &nodes) {
+        Some(pairs) => sl_to_vl_ahead(at, &pairs, nodes),
+        None => VecDeque::new(),
+    }
+}
+
+/// The SLtoVL tables of these switches, for these pairs of ports and for packets that the switches themselves send.
 /// Nothing is read first, because no packet has passed these pairs yet.
-pub(crate) fn sl_to_vl_ahead(at: Situation<'_>, pairs: &PortPairs<'_>) -> VecDeque<Step> {
+pub(crate) fn sl_to_vl_ahead(
+    at: Situation<'_>,
+    pairs: &PortPairs<'_>,
+    switches: impl IntoIterator<Item = NodeId>,
+) -> VecDeque<Step> {
     let mut steps = VecDeque::new();
-    for (id, node) in at.subnet().nodes().filter(|(_, node)| node.is_switch()) {
-        sl_to_vl(at, id, node, pairs, false, &mut steps);
+    for id in switches {
+        if let Some(node) = at.subnet().node(id) {
+            sl_to_vl(at, id, node, pairs, false, &mut steps);
+        }
     }
     steps
 }

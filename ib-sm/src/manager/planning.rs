@@ -171,10 +171,15 @@ impl SubnetManager {
         }
     }
 
-    /// Asks a question about the whole subnet: in a small one at once, in a large one as work.
+    /// Asks a question: at once if it is about few nodes or the subnet is small, and otherwise as work.
     pub(super) fn decide(&mut self, now: Instant, question: Question) {
         let (config, subnet, plan) = (self.config.share(), self.subnet.share(), self.plan.share());
-        let is_small = subnet.nodes().nth(SMALL_SUBNET).is_none();
+        let few = match question {
+            Question::Steps(Stage::GroupLanes | Stage::Groups) => plan.regroup().num_switches(),
+            _ => None,
+        };
+        let is_small = few.is_some_and(|number| number <= SMALL_SUBNET)
+            || subnet.nodes().nth(SMALL_SUBNET).is_none();
         let decision = Decision::new(config, subnet, plan, question);
         if is_small {
             let decided = decision.run();

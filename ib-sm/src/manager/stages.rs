@@ -15,7 +15,11 @@ use crate::{
     decision::Question,
     event::{Event, SweepCause},
     plan::Detours,
-    policy::{alias_guids, lanes, links, multicast, switches},
+    policy::{
+        alias_guids, lanes, links,
+        multicast::{self, Scope},
+        switches,
+    },
     reconcile::{
         self, Change, Stage, Step, Steps,
         tables::{self, TableUpdate},
@@ -30,9 +34,9 @@ impl SubnetManager {
             Stage::Heal => return self.heal(now),
             Stage::Move => return self.after(now, Stage::Move),
             Stage::Tables => self.expect_tables(),
-            Stage::Lanes => self.plan_trees(),
+            Stage::Lanes => self.plan_trees(Scope::All),
             Stage::GroupLanes => {
-                self.plan_trees();
+                self.plan_trees(Scope::Changed);
                 if !lanes::are_managed(self.situation()) {
                     return self.start_stage(now, Stage::Groups);
                 }
@@ -114,6 +118,7 @@ impl SubnetManager {
                 }
             }
             Stage::LowerTops => self.end_sweep(now),
+            Stage::Groups if !self.plan.regroup().moves_top() => self.end_regroup(),
             Stage::GroupTops => self.end_regroup(),
             Stage::AliasGuids => self.mode = Mode::Idle,
             Stage::LaneTables => {
@@ -217,16 +222,28 @@ impl SubnetManager {
         self.mode = Mode::Applying(Apply::of_writes(Stage::Move, writes));
     }
 
-    /// Computes the multicast trees of the groups that changed.
-    fn plan_trees(&mut self) {
-        let result = multicast::trees(self.situation(), self.sa.groups());
-        self.plan.set_trees(result.trees);
+    /// Computes the multicast trees of the groups that changed, and in a sweep those that lost a cable.
+    fn plan_trees(&mut self, scope: Scope) {
+        let known = self.plan.without_multicast().cloned();
+        let known = known.filter(|_| scope == Scope::Changed);
+        let without = known.unwrap_or_else(|| {
+            let without = multicast::without_multicast(self.situation());
+            self.plan.set_without_multicast(without.clone());
+            without
+        });
+        let changes = multicast::trees(self.situation(), self.sa.groups(), scope, without);
+        match scope {
+            Scope::All => self.plan.set_trees(changes.trees),
+            Scope::Changed => self.plan.change_trees(changes.trees),
+        }
         self.sa.groups_mut().settle();
-        for (mgid, port_guid) in result.cut_off {
+        for (mgid, port_guid) in changes.cut_off {
             let event = Event::MulticastCutOff { mgid, port_guid };
             self.events.push_back(event);
         }
-        self.report_small_tables(switches::small_multicast_tables(self.situation()));
+        if scope == Scope::All || !self.plan.regroup().new_blocks().is_empty() {
+            self.report_small_tables(switches::small_multicast_tables(self.situation()));
+        }
     }
 
     /// Reports the changes of the present stage instead of making them.

@@ -9,10 +9,10 @@
 //! ([`joined`]) and those of packets that the switch itself sends. A change of routes or trees joins more pairs, so
 //! their tables are written in a stage before it.
 
-use alloc::vec::Vec;
+use alloc::{collections::BTreeSet, vec::Vec};
 
 use ib_routing::{
-    PortPairs,
+    PortPairs, SwitchIdx,
     port_pairs::ChangedEntry,
     update::heal::{HealedEntry, Healing},
 };
@@ -59,14 +59,18 @@ pub(crate) fn joined(at: Situation<'_>) -> Option<PortPairs<'_>> {
             row.and_then(<[u8]>::first_chunk),
         ]
     });
-    add_trees(at, &mut pairs);
+    let switches = topology.fabric().switches().indices();
+    add_trees(at, &mut pairs, switches);
     Some(pairs)
 }
 
-/// The pairs of ports that the trees of multicast groups join.
-pub(crate) fn joined_by_trees(at: Situation<'_>) -> Option<PortPairs<'_>> {
-    let mut pairs = PortPairs::new(at.plan().installed()?.topology().fabric());
-    add_trees(at, &mut pairs);
+/// The pairs of ports of these switches that the trees of multicast groups join.
+pub(crate) fn joined_by_trees<'a>(at: Situation<'a>, nodes: &[NodeId]) -> Option<PortPairs<'a>> {
+    let fabric = at.plan().installed()?.topology().fabric();
+    let switches = nodes.iter().filter_map(|&node| at.plan().switch(node));
+    let switches: BTreeSet<SwitchIdx> = switches.collect();
+    let mut pairs = PortPairs::of_switches(fabric, &switches);
+    add_trees(at, &mut pairs, switches.iter().copied());
     Some(pairs)
 }
 
@@ -97,14 +101,21 @@ pub(crate) fn joined_by_healing<'a>(
     pairs
 }
 
-/// Adds the pairs that the trees of multicast groups join.
-fn add_trees(at: Situation<'_>, pairs: &mut PortPairs<'_>) {
+/// Adds the pairs of these switches that the trees of multicast groups join.
+fn add_trees(
+    at: Situation<'_>,
+    pairs: &mut PortPairs<'_>,
+    switches: impl Iterator<Item = SwitchIdx>,
+) {
     let fabric = pairs.fabric();
-    for tree in at.plan().trees().values() {
-        let outputs = tree
-            .iter()
-            .filter_map(|(&guid, ports)| Some((fabric.switch_by_guid(guid)?, *ports)));
-        pairs.add_tree(&outputs.collect());
+    for switch in switches {
+        let guid = fabric.switch_guid(switch);
+        let trees = at.plan().trees().values();
+        for tree in trees.filter(|tree| tree.contains_key(&guid)) {
+            pairs.add_tree_at(switch, |other| {
+                tree.get(&fabric.switch_guid(other)).copied()
+            });
+        }
     }
 }
 

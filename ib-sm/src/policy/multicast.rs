@@ -9,7 +9,7 @@ use alloc::{
     vec::Vec,
 };
 
-use ib_routing::mcast::MulticastTrees;
+use ib_routing::{SwitchIdx, mcast::MulticastTrees};
 use ib_smp::{CapabilityMask, MftModifier, MulticastForwardingTable, SwitchInfo};
 use ib_subnet::{NodeId, PortId};
 use ib_wire::{Gid, Guid, Lid, PortNum};
@@ -25,42 +25,89 @@ const PORTS: u8 = MulticastForwardingTable::PORTS;
 /// Multicast groups in one block of a table.
 const BLOCK: u16 = MulticastForwardingTable::ENTRIES;
 
-/// The multicast trees of all groups.
+/// The groups whose trees are examined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// All groups: a cable of any tree may be gone.
+    All,
+    /// The groups whose members changed. All other trees are whole.
+    Changed,
+}
+
+/// The multicast trees that are not as they were.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct GroupTrees {
-    /// The trees by multicast LID.
-    pub(crate) trees: BTreeMap<Lid, TreePorts>,
+pub(crate) struct TreeChanges {
+    /// The new trees by multicast LID; `None` if a LID has none any more.
+    pub(crate) trees: BTreeMap<Lid, Option<TreePorts>>,
     /// Members, by group and port GUID, that no path through switches with multicast reaches.
     pub(crate) cut_off: Vec<(Gid, Guid)>,
 }
 
-/// Computes the trees of groups that changed or whose trees lost a cable; all other trees stay.
-pub(crate) fn trees(at: Situation<'_>, groups: &Groups) -> GroupTrees {
-    let mut result = GroupTrees::default();
+/// Computes the trees of groups that changed or whose trees lost a cable; all other trees stay. `without` are the
+/// switches that cannot forward multicast.
+pub(crate) fn trees(
+    at: Situation<'_>,
+    groups: &Groups,
+    scope: Scope,
+    without: BTreeSet<SwitchIdx>,
+) -> TreeChanges {
+    let present = at.plan().trees();
     if at.config().disable_multicast {
-        return result;
+        return TreeChanges {
+            trees: present.keys().map(|&mlid| (mlid, None)).collect(),
+            ..TreeChanges::default()
+        };
     }
     let topology = at.plan().topology();
-    let fabric = topology.fabric();
-    let mut planner = MulticastTrees::new(fabric, without_multicast(at));
-    result.trees = at.plan().trees().clone();
-    for mlid in groups.abandoned() {
-        result.trees.remove(&mlid);
+    let stands = |group: &Group| {
+        let tree = present.get(&group.mlid());
+        tree.is_some_and(|tree| is_whole(at, tree) && has_joints(topology, tree))
+    };
+    let (removed, due): (Vec<Lid>, Vec<&Group>) = match scope {
+        Scope::Changed => (groups.abandoned().collect(), groups.changed().collect()),
+        Scope::All => {
+            let in_use: BTreeSet<Lid> = groups.iter().map(Group::mlid).collect();
+            let unused = present.keys().filter(|mlid| !in_use.contains(mlid));
+            let due = groups.iter();
+            let due = due.filter(|group| groups.has_changed(group) || !stands(group));
+            (unused.copied().collect(), due.collect())
+        }
+    };
+    let mut planner = Planner::new(at, without);
+    planner.result.trees = removed.into_iter().map(|mlid| (mlid, None)).collect();
+    for group in due {
+        planner.plan(groups, group);
     }
-    let mut done = BTreeSet::new();
-    for group in groups.iter() {
+    planner.result
+}
+
+/// Makes the trees of groups, one after the other, so that they share the cables.
+struct Planner<'a> {
+    at: Situation<'a>,
+    trees: MulticastTrees<'a>,
+    /// The multicast LIDs that have been planned. Groups that share a LID share one tree.
+    done: BTreeSet<Lid>,
+    result: TreeChanges,
+}
+
+impl<'a> Planner<'a> {
+    fn new(at: Situation<'a>, without: BTreeSet<SwitchIdx>) -> Self {
+        let fabric = at.plan().topology().fabric();
+        Self {
+            at,
+            trees: MulticastTrees::new(fabric, without),
+            done: BTreeSet::new(),
+            result: TreeChanges::default(),
+        }
+    }
+
+    fn plan(&mut self, groups: &Groups, group: &Group) {
         let (mlid, mgid) = (group.mlid(), group.mgid());
-        let stands = result
-            .trees
-            .get(&mlid)
-            .is_some_and(|tree| is_whole(at, tree) && has_joints(topology, tree));
-        if stands && !group.has_changed() {
-            continue;
+        if !self.done.insert(mlid) {
+            return;
         }
-        // Groups that share a LID share one tree.
-        if !done.insert(mlid) {
-            continue;
-        }
+        let (at, topology) = (self.at, self.at.plan().topology());
+        let fabric = topology.fabric();
         let place = |guid| topology.index().port(at.subnet().find_port(guid)?);
         let ports: BTreeSet<Guid> = groups.sharing(group).flat_map(Group::ports).collect();
         let mut members: Vec<_> = ports.into_iter().filter_map(place).collect();
@@ -70,32 +117,39 @@ pub(crate) fn trees(at: Situation<'_>, groups: &Groups) -> GroupTrees {
             members.extend(joints);
         }
         if members.is_empty() {
-            result.trees.remove(&mlid);
-            continue;
+            self.result.trees.insert(mlid, None);
+            return;
         }
-        let tree = planner.tree(&members);
+        let tree = self.trees.tree(&members);
         let cut_off = tree.left_out.into_iter();
         let cut_off = cut_off.map(|port| fabric.port(port).map_or(Guid::NONE, |port| port.guid));
-        result.cut_off.extend(cut_off.map(|guid| (mgid, guid)));
+        self.result.cut_off.extend(cut_off.map(|guid| (mgid, guid)));
         let ports = tree.ports.into_iter();
         let by_guid = ports.map(|(switch, ports)| (fabric.switch_guid(switch), ports));
-        result.trees.insert(mlid, by_guid.collect());
+        self.result.trees.insert(mlid, Some(by_guid.collect()));
     }
-    result
 }
 
-/// The blocks of a switch's multicast table that groups use, or in which the switch already holds entries.
+/// The blocks of multicast tables that trees use, or in which a switch already holds entries.
 pub(crate) fn blocks(at: Situation<'_>, node: NodeId) -> Vec<MftModifier> {
-    let Some(record) = at.subnet().node(node) else {
-        return Vec::new();
-    };
+    let switch = at.subnet().switch(node);
+    let held = switch.into_iter().flat_map(|switch| switch.mft().keys());
+    let held = held.map(|held| held.block);
+    let numbers: BTreeSet<u16> = at.plan().tree_blocks().chain(held).collect();
+    positions(at, node, numbers)
+}
+
+/// The blocks of a switch's multicast table with these numbers: one for each 16 ports of the switch.
+pub(crate) fn positions(
+    at: Situation<'_>,
+    node: NodeId,
+    numbers: impl IntoIterator<Item = u16>,
+) -> Vec<MftModifier> {
     let is_routed = at.plan().topology().index().switch(node).is_some();
-    let Some(switch) = record.switch().filter(|_| is_routed) else {
+    let record = at.subnet().node(node);
+    let Some(record) = record.filter(|record| record.is_switch() && is_routed) else {
         return Vec::new();
     };
-    let groups = at.plan().trees().keys().filter_map(block_of);
-    let held = switch.mft().keys().map(|held| held.block);
-    let numbers: BTreeSet<u16> = groups.chain(held).collect();
     let positions = 0..=record.info().num_ports() / PORTS;
     let blocks = numbers.into_iter().flat_map(|block| {
         let positions = positions.clone();
@@ -129,7 +183,8 @@ pub(crate) fn top(at: Situation<'_>, node: NodeId, info: &SwitchInfo) -> Option<
     let capable = port
         .capability_mask()
         .contains(CapabilityMask::IS_MULTICAST_FDB_TOP_SUPPORTED);
-    let last = at.plan().trees().keys().next_back().and_then(block_of);
+    let last = at.plan().trees().keys().next_back();
+    let last = last.and_then(|&mlid| block_of(mlid));
     needed_top(info, last).filter(|_| capable)
 }
 
@@ -161,7 +216,8 @@ pub(crate) fn capacity(at: Situation<'_>) -> u16 {
     some.min().unwrap_or(u16::MAX)
 }
 
-fn without_multicast(at: Situation<'_>) -> BTreeSet<ib_routing::SwitchIdx> {
+/// The switches that cannot forward multicast.
+pub(crate) fn without_multicast(at: Situation<'_>) -> BTreeSet<SwitchIdx> {
     let switches = at.subnet().switches();
     let without = switches.filter(|(_, switch)| {
         switch
@@ -196,8 +252,9 @@ fn has_joints(topology: &Topology, tree: &TreePorts) -> bool {
     })
 }
 
-fn block_of(mlid: &Lid) -> Option<u16> {
-    MulticastForwardingTable::block_of(*mlid).map(|(block, _)| block)
+/// The number of the block of a multicast table that holds a LID's entry.
+pub(crate) fn block_of(mlid: Lid) -> Option<u16> {
+    MulticastForwardingTable::block_of(mlid).map(|(block, _)| block)
 }
 
 #[cfg(test)]

@@ -596,7 +596,8 @@ fn lanes_of(at: Situation<'_>, topology: &Topology, healing: &Healing) -> VecDeq
         return VecDeque::new();
     }
     let pairs = lanes::joined_by_healing(at, topology, healing);
-    sl_to_vl_ahead(at, &pairs)
+    let switches = at.subnet().switches().map(|(node, _)| node);
+    sl_to_vl_ahead(at, &pairs, switches)
 }
 
 /// The switches of a topology.

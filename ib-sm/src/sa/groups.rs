@@ -37,8 +37,6 @@ pub(crate) struct Group {
     well_known: bool,
     /// The port whose request created it, if a quota counts it.
     creator: Guid,
-    /// The group's tree does not match its members any more.
-    changed: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +57,8 @@ pub(crate) struct Groups {
     named: u32,
     /// LIDs of deleted groups whose trees the switches still hold.
     abandoned: Vec<Lid>,
-    /// At least one tree does not match its group any more, or does not exist.
-    changed: bool,
+    /// The groups whose trees do not match their members any more, or do not exist.
+    changed: BTreeSet<Gid>,
 }
 
 /// Side effect of a join or leave.
@@ -87,7 +85,7 @@ impl Default for Groups {
             created: Quota::default(),
             named: 0,
             abandoned: Vec::new(),
-            changed: false,
+            changed: BTreeSet::new(),
         }
     }
 }
@@ -99,11 +97,6 @@ impl Group {
 
     pub(crate) fn mgid(&self) -> Gid {
         self.parameters.mgid()
-    }
-
-    /// Returns true if the group's tree does not match its members any more.
-    pub(crate) const fn has_changed(&self) -> bool {
-        self.changed
     }
 
     /// GUIDs of the ports that the tree connects. Send-only members reach it through their nearest switch and are
@@ -169,18 +162,26 @@ impl Groups {
         self.abandoned.iter().copied()
     }
 
-    /// Returns true if a tree has to be computed.
-    pub(crate) const fn have_changed(&self) -> bool {
-        self.changed
+    /// Returns true if a tree has to be computed or removed.
+    pub(crate) fn have_changed(&self) -> bool {
+        !self.changed.is_empty() || !self.abandoned.is_empty()
+    }
+
+    /// The groups whose trees do not match their members any more.
+    pub(crate) fn changed(&self) -> impl Iterator<Item = &Group> {
+        let changed = self.changed.iter();
+        changed.filter_map(|mgid| self.by_mgid.get(mgid))
+    }
+
+    /// Returns true if a group's tree does not match its members any more.
+    pub(crate) fn has_changed(&self, group: &Group) -> bool {
+        self.changed.contains(&group.mgid())
     }
 
     /// Notes that all trees match their groups again.
     pub(crate) fn settle(&mut self) {
-        self.changed = false;
+        self.changed.clear();
         self.abandoned.clear();
-        for group in self.by_mgid.values_mut() {
-            group.changed = false;
-        }
     }
 
     /// Sets the number of groups for which the smallest multicast table has room.
@@ -278,9 +279,10 @@ impl Groups {
         }
         member.states |= wanted.join_state();
         let member = *member;
-        group.changed |= new;
-        self.changed |= new;
         let record = group.record_of(candidate.gid, member);
+        if new {
+            self.changed.insert(mgid);
+        }
         Ok((record, created.map(GroupChange::Created)))
     }
 
@@ -311,8 +313,7 @@ impl Groups {
         let record = group.record_of(port, member);
         if member.states.is_empty() {
             group.members.remove(&port);
-            group.changed = true;
-            self.changed = true;
+            self.changed.insert(mgid);
         }
         Ok((record, self.delete_if_empty(mgid)))
     }
@@ -324,8 +325,7 @@ impl Groups {
             let before = group.members.len();
             group.members.retain(|gid, _| keep(gid.guid()));
             if group.members.len() != before {
-                group.changed = true;
-                self.changed = true;
+                self.changed.insert(mgid);
                 touched.push(mgid);
             }
         }
@@ -377,10 +377,9 @@ impl Groups {
                 members: members.collect(),
                 well_known: kept.well_known,
                 creator: Guid::NONE,
-                changed: true,
             };
             self.by_mgid.insert(mgid, group);
-            self.changed = true;
+            self.changed.insert(mgid);
         }
         all
     }
@@ -431,7 +430,6 @@ impl Groups {
             members: BTreeMap::new(),
             well_known: stays,
             creator,
-            changed: false,
         };
         self.by_mgid.insert(parameters.mgid(), group);
         self.created.take(creator);
@@ -446,10 +444,12 @@ impl Groups {
         let (mlid, creator) = (group.parameters.mlid(), group.creator);
         self.by_mgid.remove(&mgid);
         self.created.release(creator);
-        self.changed = true;
+        self.changed.remove(&mgid);
         match self.find_sharing(mgid, mlid) {
             // The tree contains members of other groups, and may have lost some.
-            Some(other) => other.changed = true,
+            Some(other) => {
+                self.changed.insert(other);
+            }
             None => {
                 self.mlids.release(mlid);
                 self.abandoned.push(mlid);
@@ -466,9 +466,10 @@ impl Groups {
     }
 
     /// Another solicited-node group with this LID.
-    fn find_sharing(&mut self, mgid: Gid, mlid: Lid) -> Option<&mut Group> {
+    fn find_sharing(&self, mgid: Gid, mlid: Lid) -> Option<Gid> {
         let range = parameters::solicited_node_range(mgid)?;
-        let mut groups = self.by_mgid.range_mut(range).map(|(_, group)| group);
-        groups.find(|group| group.mlid() == mlid)
+        let mut groups = self.by_mgid.range(range);
+        let (&other, _) = groups.find(|(_, group)| group.mlid() == mlid)?;
+        Some(other)
     }
 }

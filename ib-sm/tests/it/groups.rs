@@ -703,3 +703,131 @@ fn a_group_is_one_record_with_the_states_of_all_members_unless_the_requester_is_
     let left = all.iter().find(|record| record.port_gid() == ports[3].1);
     assert_eq!(left.unwrap().join_state(), sender);
 }
+
+/// Numbers without order, the same in each run.
+fn random(seed: u64) -> impl FnMut(usize) -> usize {
+    let mut state = seed;
+    move |below| {
+        state = state
+            .wrapping_mul(0x5851_f42d_4c95_7f2d)
+            .wrapping_add(0x1405_7b7e_f767_814f);
+        usize::try_from(state >> 33).unwrap() % below
+    }
+}
+
+/// A second member joins a group at the switch of the first one: the work is the same in a small fabric and in a large one.
+#[test]
+fn a_join_looks_only_at_switches_whose_trees_change() {
+    for qos in [false, true] {
+        let looks = ["torus:6x6,hosts=2", "torus:9x9,hosts=2"].map(|spec| {
+            let lab = Lab::of(generated(spec)).config(|config| config.qos.enabled = qos);
+            let mut client = Client::of(lab.up());
+            let ports = hosts(&client);
+            let switch = |at: PortRef| client.running.sim.with(|sim| sim.peer(at).unwrap().node);
+            let neighbour = |port: &&(PortRef, Gid)| switch(port.0) == switch(ports[0].0);
+            let (first, second) = (ports[0], *ports.iter().filter(neighbour).nth(1).unwrap());
+            client
+                .set(&member(BROADCAST, first.1), join_bits())
+                .unwrap();
+            // The manager ends what it does in the background after a sweep.
+            client.running.run_for(Duration::from_secs(2));
+            let before = client.running.sm.subnet().looks();
+            client
+                .set(&member(BROADCAST, second.1), join_bits())
+                .unwrap();
+            client.running.run_for(Duration::from_millis(100));
+            assert_eq!(flood(&client, first.0, Lid(0xc000)), [second.0]);
+            client.running.sm.subnet().looks() - before
+        });
+        assert!(looks[0] > 0);
+        assert_eq!(looks[0], looks[1], "quality of service: {qos}");
+    }
+}
+
+/// The entries of the switches' tables for all groups are those that the manager wants.
+fn assert_tables_are_those_of_the_trees(client: &Client, when: &str) {
+    let wanted = client.running.sm.multicast();
+    for mlid in (0xc000..0xc060).map(Lid) {
+        let trees = wanted.get(&mlid).into_iter().flatten();
+        let trees = trees.map(|(&guid, ports)| (guid, ports.iter().collect::<Vec<_>>()));
+        let mut held = tables(client, mlid);
+        held.sort();
+        assert_eq!(held, trees.collect::<Vec<_>>(), "{when}: {mlid}");
+    }
+}
+
+/// Joins and leaves that change the tables one after the other, some of them many at a time, leave nothing that a
+/// comparison of all tables would find.
+#[test]
+fn after_any_joins_and_leaves_the_tables_are_those_that_a_sweep_would_write() {
+    for (spec, seed) in [
+        ("torus:4x4,hosts=2", 1),
+        ("dragonfly:a=4,p=2,h=2", 2),
+        ("jellyfish:switches=16,degree=5,hosts=2,seed=3", 3),
+    ] {
+        let lab = Lab::of(generated(spec)).config(|config| config.qos.enabled = seed == 1);
+        let mut client = Client::of(lab.up());
+        let ports = hosts(&client);
+        let mut random = random(seed);
+        let mut members: BTreeSet<(usize, usize)> = BTreeSet::new();
+        for round in 0..60 {
+            for _ in 0..=random(6) {
+                // More groups than one block of a table has.
+                let joined = (random(40), random(ports.len()));
+                let record = member(0xff15_a01c_fe80 << 80 | joined.0 as u128, ports[joined.1].1);
+                if members.remove(&joined) {
+                    client.delete(&record, join_bits()).unwrap();
+                } else {
+                    client.set(&record, create_bits()).unwrap();
+                    members.insert(joined);
+                }
+            }
+            if random(3) > 0 {
+                client.running.run_for(Duration::from_millis(50));
+                let when = format!("{spec}, round {round}");
+                assert_tables_are_those_of_the_trees(&client, &when);
+            }
+        }
+        client.running.run_for(Duration::from_millis(50));
+        assert!(client.running.sm.multicast().len() > 32, "{spec}");
+        client.running.resweep();
+        let sets = client.running.transport.sent_with(ib_mad::Method::SET);
+        assert_eq!(sets.len(), 0, "{spec}");
+        for &(group, from) in &members {
+            let mgid = gid(0xff15_a01c_fe80 << 80 | group as u128);
+            let template = *McMemberRecord::default().set_mgid(mgid);
+            let mlid = client.table(&template, C::MGID.into())[0].mlid();
+            let others = members
+                .iter()
+                .filter(|&&(other, port)| other == group && port != from);
+            let expected: BTreeSet<_> = others.map(|&(_, port)| ports[port].0).collect();
+            let heard = flood(&client, ports[from].0, mlid);
+            assert_eq!(heard.len(), expected.len(), "{spec}");
+            assert_eq!(
+                heard.into_iter().collect::<BTreeSet<_>>(),
+                expected,
+                "{spec}"
+            );
+        }
+    }
+}
+
+/// A manager that forgot the groups finds what is left of them, also in switches that no new tree touches.
+#[test]
+fn the_first_group_of_a_block_clears_what_an_earlier_manager_left_in_it() {
+    let mut client = Client::new("gen-torus-5x5");
+    let ports = hosts(&client);
+    for &(_, port) in &ports {
+        client.set(&member(BROADCAST, port), join_bits()).unwrap();
+    }
+    client.running.run_for(Duration::from_millis(100));
+    assert!(tables(&client, Lid(0xc000)).len() > 20);
+    client.running.restart(Default::default());
+    client.running.run_until_up();
+    client
+        .set(&member(BROADCAST, ports[0].1), join_bits())
+        .unwrap();
+    client.running.run_for(Duration::from_millis(100));
+    assert_eq!(tables(&client, Lid(0xc000)).len(), 1);
+    assert_tables_are_those_of_the_trees(&client, "after the join");
+}
