@@ -149,6 +149,23 @@ impl Lanes {
         bits(mask).all(|lane| self.admit_on(lane, from, to))
     }
 
+    /// Adds the dependencies of a path, channel by channel, on each lane in `mask`; false if one of them would close a
+    /// cycle.
+    pub(crate) fn admit_path(
+        &mut self,
+        mask: u16,
+        mut path: impl Iterator<Item = ChannelIdx>,
+    ) -> bool {
+        if mask == 0 {
+            return true;
+        }
+        let mut before = None;
+        path.all(|next| match before.replace(next) {
+            Some(from) => self.admit(mask, from, next),
+            None => true,
+        })
+    }
+
     fn admit_on(&mut self, lane: usize, from: ChannelIdx, to: ChannelIdx) -> bool {
         let Some(graph) = self.graphs.get_mut(lane) else {
             return true;

@@ -164,7 +164,7 @@ impl Repairer<'_> {
             here.then_some((out.reverse, mask[channel.from]))
         });
         lanes.protected() == Protected::Nothing
-            || (self.admit_path(lanes, mask[switch], alternative, lid)
+            || (lanes.admit_path(mask[switch], self.path_from(alternative, lid))
                 && into.all(|(channel, mask)| lanes.admit(mask, channel, alternative)))
     }
 

@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     algo::up_down::{DOWN, UP},
+    fabric::Fabric,
     index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::Destination,
     routes::SlTable,
@@ -30,10 +31,26 @@ struct Growth<'d> {
     lid: Lid,
     /// Length of each switch's path; [`OUTSIDE`] if it has none.
     length: IdxVec<SwitchIdx, u32>,
-    /// True if the path's first channel goes up.
-    goes_up: IdxVec<SwitchIdx, bool>,
+    /// The first channel of each switch's path; [`NO_CHANNEL`] at the destination and if it has none.
+    next: IdxVec<SwitchIdx, ChannelIdx>,
     /// The switches without a path at the beginning, although cables join them with the destination.
     cut_off: Vec<SwitchIdx>,
+}
+
+impl Growth<'_> {
+    /// The path that begins with a channel, whose end has a path.
+    fn path<'a>(
+        &'a self,
+        fabric: &'a Fabric,
+        first: ChannelIdx,
+    ) -> impl Iterator<Item = ChannelIdx> + 'a {
+        let mut next = first;
+        core::iter::from_fn(move || {
+            let here = (next != NO_CHANNEL).then_some(next)?;
+            next = self.next[fabric.channel(here).to];
+            Some(here)
+        })
+    }
 }
 
 /// The length that means that there is no path.
@@ -110,7 +127,7 @@ impl Repairer<'_> {
             root,
             lid,
             length: IdxVec::filled(switches, OUTSIDE),
-            goes_up: IdxVec::filled(switches, false),
+            next: IdxVec::filled(switches, NO_CHANNEL),
             cut_off: Vec::new(),
         };
         for &switch in reader.walk.order.iter().rev() {
@@ -121,7 +138,7 @@ impl Repairer<'_> {
             growth.length[switch] = if channel == NO_CHANNEL {
                 0
             } else {
-                growth.goes_up[switch] = self.is_up(channel);
+                growth.next[switch] = channel;
                 growth.length[reader.table.to(channel)].saturating_add(self.weight(channel))
             };
         }
@@ -164,7 +181,7 @@ impl Repairer<'_> {
             root,
             lid,
             length: IdxVec::filled(switches, OUTSIDE),
-            goes_up: IdxVec::filled(switches, false),
+            next: IdxVec::filled(switches, NO_CHANNEL),
             cut_off: cut_off.into(),
         };
         let by_destination = matches!(self.routes.sls(), SlTable::ByDestination(_));
@@ -205,7 +222,7 @@ impl Repairer<'_> {
         for &(switch, channel) in path.iter().rev() {
             length = length.saturating_add(self.weight(channel));
             growth.length[switch] = length;
-            growth.goes_up[switch] = self.is_up(channel);
+            growth.next[switch] = channel;
         }
     }
 
@@ -275,7 +292,7 @@ impl Repairer<'_> {
             return false;
         }
         let mask = self.protected_lanes(lanes, from.from, growth.destination, lid);
-        self.admit_path(lanes, mask, channel, lid)
+        lanes.admit_path(mask, growth.path(self.fabric, channel))
     }
 
     /// The shortest path of a switch that has a length of at least `least` links.
@@ -302,7 +319,7 @@ impl Repairer<'_> {
         }
         match (self.rule, phase) {
             (Rule::UpDown(classes), Phase::Down) => {
-                classes[channel] == DOWN && !growth.goes_up[ends.to]
+                classes[channel] == DOWN && !self.is_up(growth.next[ends.to])
             }
             (Rule::UpDown(classes), Phase::Up) => classes[channel] == UP,
             (Rule::UpDown(_), Phase::Any) => {
@@ -334,22 +351,24 @@ impl Repairer<'_> {
             });
         let mut channels: Vec<_> = usable
             .map(|(index, channel)| {
-                let busiest = self.path_from(index, lid).map(|at| self.load[at]).max();
+                let path = growth.path(self.fabric, index);
+                let busiest = path.map(|at| self.load[at]).max();
                 (channel.port != now, busiest, self.load[index], index)
             })
             .collect();
         channels.sort_unstable();
         let mask = self.protected_lanes(lanes, switch, growth.destination, lid);
+        let path = |channel| growth.path(self.fabric, channel);
         let own = channels
             .iter()
-            .find(|&&(.., channel)| self.admit_path(lanes, mask, channel, lid));
+            .find(|&&(.., channel)| lanes.admit_path(mask, path(channel)));
         if let Some(&(.., channel)) = own {
             return Some(channel);
         }
         if let Some(at) = self.sl_entry(switch, lid) {
             for &(.., channel) in &channels {
                 for sl in self.new_sls() {
-                    if self.admit_path(lanes, 1 << self.lane(sl), channel, lid) {
+                    if lanes.admit_path(1 << self.lane(sl), path(channel)) {
                         self.set_level(at, sl);
                         return Some(channel);
                     }
@@ -372,19 +391,19 @@ impl Repairer<'_> {
         length: u32,
     ) {
         growth.length[switch] = length;
-        growth.goes_up[switch] = self.is_up(channel);
+        growth.next[switch] = channel;
         let port = self.fabric.channel(channel).port;
         self.set_port(switch, growth.lid, port);
         if !growth.destination.is_switch() && self.senders[switch] > 0 {
-            let path: Vec<ChannelIdx> = self.path_from(channel, growth.lid).collect();
-            for channel in path {
+            for channel in growth.path(self.fabric, channel) {
                 self.load[channel] += self.senders[switch];
             }
         }
     }
 
+    /// Returns true if a channel goes up; there may be none.
     fn is_up(&self, channel: ChannelIdx) -> bool {
-        matches!(self.rule, Rule::UpDown(classes) if classes[channel] == UP)
+        matches!(self.rule, Rule::UpDown(classes) if classes.find(channel) == Some(&UP))
     }
 
     fn deadlock(&self, growth: &Growth<'_>, switch: SwitchIdx) -> RepairError {

@@ -324,25 +324,6 @@ impl<'a> Repairer<'a> {
         core::iter::once(channel).chain(rest)
     }
 
-    /// Adds the dependencies of the path that `channel` begins to each lane in `mask`; false if one of
-    /// them would close a cycle.
-    pub(super) fn admit_path(
-        &self,
-        lanes: &mut Lanes,
-        mask: u16,
-        channel: ChannelIdx,
-        lid: Lid,
-    ) -> bool {
-        if mask == 0 {
-            return true;
-        }
-        let mut before = channel;
-        self.path_from(channel, lid).skip(1).all(|next| {
-            let from = core::mem::replace(&mut before, next);
-            lanes.admit(mask, from, next)
-        })
-    }
-
     /// The lanes on which packets from `switch` to `lid` must not come to deadlock, a bit each.
     pub(super) fn protected_lanes(
         &self,
