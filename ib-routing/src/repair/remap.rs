@@ -191,9 +191,10 @@ pub(crate) fn count(
         if row == new.lft(switch) {
             continue;
         }
-        for (lid, &port) in (0..).map(Lid).zip(new.lft(switch)) {
-            let was = row.get(usize::from(lid.0)).copied();
-            let was = was.unwrap_or(PortNum::UNREACHABLE.0);
+        let was = row.iter().copied();
+        let was = was.chain(core::iter::repeat(PortNum::UNREACHABLE.0));
+        let entries = (0..=u16::MAX).map(Lid).zip(new.lft(switch)).zip(was);
+        for ((lid, &port), was) in entries {
             if was == port {
                 continue;
             }
