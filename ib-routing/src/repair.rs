@@ -11,8 +11,8 @@
 //! [`Repair::recomputed`] says why.
 //!
 //! The dependencies of all old routes count as well, if that leaves a path, so that both sets can be
-//! in use while tables are written: [`crate::update::transition`] has little to drain. Where traffic of
-//! switches could not deadlock either, a new path that keeps it so is tried first.
+//! in use while tables are written: [`crate::update::transition`] has little to drain. Where traffic with
+//! switches, or also that between switches, could not deadlock either, a new path that keeps it so is tried first.
 //! Time: one survey of the old tables, O(LIDs * switches) on all threads, and O(switches) for each LID
 //! that some switch has lost.
 //! Source: Lysne et al., "Simple Deadlock-Free Dynamic Network Reconfiguration", 2004, for paths that
@@ -273,44 +273,37 @@ fn attempt(
         return Err(last);
     }
     let surveyed = OnceCell::new();
-    let of_old = |protected| match &remaining {
+    let of_old = |protected: Protected| match &remaining {
         Remaining::Counted(kept) => kept.lanes(protected),
         Remaining::Surveyed(kept) => {
-            let before = || before(old, &remapped, kept, lids, used, threads);
-            let [between_cas, all] = surveyed.get_or_init(before);
-            let dependencies = match protected {
-                Protected::All => all,
-                Protected::Nothing | Protected::BetweenCas => between_cas,
-            };
+            let graphs = surveyed.get_or_init(|| before(old, &remapped, kept, lids, used, threads));
+            let dependencies = graphs.get(protected.count().checked_sub(1)?)?;
             Lanes::new(&layout, &order, dependencies, protected)
         }
     };
-    let mut old_all = of_old(Protected::All);
-    // Needed only where the dependencies of all traffic form a cycle, or leave no path.
-    let old_cas = LazyCell::new(|| of_old(Protected::BetweenCas));
-    if old_all.is_none() && old_cas.is_none() {
-        let guaranteed = old.routes.engine().guarantees(options).deadlock_free;
-        return match rules.first().filter(|_| !guaranteed) {
-            Some(rule) => run(repairer(rule), unprotected()),
-            None => Err(last),
-        };
-    }
-    for (left, rule) in (0..rules.len()).rev().zip(&rules) {
-        for start in [
-            BaseDependencies::All,
-            BaseDependencies::BetweenCas,
-            BaseDependencies::Kept,
-        ] {
-            let lanes = match start {
-                BaseDependencies::All if left == 0 => old_all.take(),
-                BaseDependencies::All => old_all.clone(),
-                BaseDependencies::BetweenCas => old_cas.clone(),
-                BaseDependencies::Kept => {
-                    let kept = remaining.between_cas(fabric);
-                    Lanes::new(&layout, &order, &kept, Protected::BetweenCas)
-                }
+    for rule in &rules {
+        let mut is_safe = false;
+        for protected in Protected::KINDS {
+            let Some(lanes) = of_old(protected) else {
+                continue;
             };
-            let Some(lanes) = lanes else { continue };
+            is_safe = true;
+            match run(repairer(rule), lanes) {
+                Ok(found) => return Ok(found),
+                Err(reason) => last = reason,
+            }
+        }
+        if !is_safe {
+            // Traffic between CAs can deadlock already.
+            let guaranteed = old.routes.engine().guarantees(options).deadlock_free;
+            return match guaranteed {
+                true => Err(last),
+                false => run(repairer(rule), unprotected()),
+            };
+        }
+        // No path agrees with the old routes, so only the routes that stay count.
+        let kept = remaining.between_cas(fabric);
+        if let Some(lanes) = Lanes::new(&layout, &order, &kept, Protected::BetweenCas) {
             match run(repairer(rule), lanes) {
                 Ok(found) => return Ok(found),
                 Err(reason) => last = reason,
@@ -344,19 +337,8 @@ impl Remaining<'_> {
     }
 }
 
-/// The dependencies with which new paths must not close a cycle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum BaseDependencies {
-    /// Those of all traffic on all old routes, as far as their cables are there.
-    All,
-    /// Those of traffic between CAs on all old routes.
-    BetweenCas,
-    /// Those of traffic between CAs on the routes that stay.
-    Kept,
-}
-
-/// The dependencies of all old routes, as far as their cables are there: of traffic between CAs, and of all
-/// traffic. `kept` are those that still arrive.
+/// The dependencies of all old routes, as far as their cables are there: of traffic between CAs, of traffic from and to
+/// CAs, and of all traffic. `kept` are those that still arrive.
 fn before(
     old: RoutesInUse<'_>,
     remapped: &Remapped,
@@ -364,7 +346,7 @@ fn before(
     lids: &LidMap,
     lanes: u8,
     threads: usize,
-) -> [DependencyGraph; 2] {
+) -> [DependencyGraph; 3] {
     let mut changed = alloc::vec![false; usize::from(u16::MAX) + 1];
     let gone = old
         .lids
@@ -384,8 +366,9 @@ fn before(
         graph.merge_renumbered(was, &remapped.channels);
     }
     let [between_cas, ca_switch, between_switches] = graphs;
-    let mut all = between_cas.clone();
-    all.merge(&ca_switch);
-    all.merge(&between_switches);
-    [between_cas, all]
+    let mut of_cas = ca_switch;
+    of_cas.merge(&between_cas);
+    let mut all = between_switches;
+    all.merge(&of_cas);
+    [between_cas, of_cas, all]
 }

@@ -289,6 +289,17 @@ impl DependencyGraph {
     }
 }
 
+/// The state of a vertex in a search in depth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Visit {
+    /// The search has not come here.
+    None,
+    /// The vertex is on the path from the start.
+    OnPath,
+    /// No cycle can be reached from here.
+    Ended,
+}
+
 /// The dependencies of paths that keep their lane, each with the number of packets' paths that use it.
 ///
 /// Unlike a [`DependencyGraph`] it says, when a path is taken away, which dependencies no path uses any more. Clones
@@ -427,6 +438,61 @@ impl DependencyCounts {
         Some(graph)
     }
 
+    /// A cycle of dependencies in use that can be reached from `start`, without the channels that `is_gone` names: `None` if
+    /// there is none. Counts are of one fabric and its lanes. Only what can be reached is looked at, and less if there is a
+    /// cycle.
+    pub(crate) fn cycle_near(
+        all: &[Self],
+        start: &[Vertex],
+        is_gone: impl Fn(ChannelIdx) -> bool,
+    ) -> Option<Vec<Vertex>> {
+        let first = all.first()?;
+        let next_after = |from: Vertex, next: ChannelIdx| {
+            let (_, end) = first.pairs.heads[from.channel];
+            let mut channels = (next.0..end.0).map(ChannelIdx);
+            channels.find(|&to| {
+                !is_gone(to)
+                    && all
+                        .iter()
+                        .any(|users| users.contains(from.channel, to, from.lane))
+            })
+        };
+        let number = |vertex: Vertex| vertex.channel.at() * first.lanes + usize::from(vertex.lane);
+        let mut visits = vec![Visit::None; first.pairs.heads.len() * first.lanes];
+        // The vertices on the path, each with the next channel that is to be tried.
+        let mut path: Vec<(Vertex, ChannelIdx)> = Vec::new();
+        for &start in start.iter().filter(|start| !is_gone(start.channel)) {
+            if visits.get(number(start)) != Some(&Visit::None) {
+                continue;
+            }
+            path.push((start, first.pairs.heads[start.channel].0));
+            while let Some((here, next)) = path.last_mut() {
+                let here = *here;
+                let Some(channel) = next_after(here, *next) else {
+                    if let Some(visit) = visits.get_mut(number(here)) {
+                        *visit = Visit::Ended;
+                    }
+                    path.pop();
+                    continue;
+                };
+                *next = ChannelIdx(channel.0 + 1);
+                if let Some(visit) = visits.get_mut(number(here)) {
+                    *visit = Visit::OnPath;
+                }
+                let to = Vertex { channel, ..here };
+                match visits.get(number(to)) {
+                    Some(Visit::None) => path.push((to, first.pairs.heads[channel].0)),
+                    Some(Visit::OnPath) => {
+                        let vertices = path.iter().map(|&(vertex, _)| vertex);
+                        return Some(vertices.skip_while(|&vertex| vertex != to).collect());
+                    }
+                    Some(Visit::Ended) | None => {}
+                }
+            }
+        }
+        None
+    }
+
     /// The counts by the channels of another fabric with the same switches, whose counts are `into` and empty:
     /// `channels` says which channel of it each one is, if any.
     pub(crate) fn renumber(
@@ -441,5 +507,65 @@ impl DependencyCounts {
             }
         });
         into.merge();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::FabricSpec;
+
+    /// The channels round a ring of switches, in one direction.
+    fn round(fabric: &Fabric) -> Vec<ChannelIdx> {
+        let mut round = vec![ChannelIdx(0)];
+        while round.len() < fabric.num_switches() {
+            let last = *fabric.channel(*round.last().unwrap());
+            let mut next = fabric.channels_from(last.to);
+            let next = next.find(|(index, _)| *index != last.reverse).unwrap();
+            round.push(next.0);
+        }
+        round
+    }
+
+    #[test]
+    fn a_cycle_is_found_from_any_of_its_vertices_and_from_what_leads_to_it() {
+        let spec: FabricSpec = "ring:switches=5,hosts=1".parse().unwrap();
+        let fabric = spec.build().unwrap();
+        let round = round(&fabric);
+        let lane = 1;
+        let vertex = |channel: ChannelIdx| Vertex { channel, lane };
+        // Half of the dependencies are of one kind of traffic, and half of another.
+        let none = DependencyCounts::new(&fabric, 2);
+        let mut kinds = [none.empty(), none];
+        for at in 0..5 {
+            kinds[at % 2].add(round[at], round[(at + 1) % 5], lane, 1);
+        }
+        let cycle = |kinds: &[DependencyCounts], start| {
+            DependencyCounts::cycle_near(kinds, &[vertex(start)], |_| false)
+        };
+        for &start in &round {
+            let mut found = cycle(&kinds, start).unwrap();
+            found.sort_unstable();
+            let mut all: Vec<_> = round.iter().copied().map(vertex).collect();
+            all.sort_unstable();
+            assert_eq!(found, all);
+        }
+        // Neither kind of traffic alone forms it, nor do both without one of the channels, nor on another lane.
+        assert_eq!(cycle(&kinds[..1], round[0]), None);
+        assert_eq!(cycle(&kinds[1..], round[0]), None);
+        let start = [vertex(round[0])];
+        let without = DependencyCounts::cycle_near(&kinds, &start, |channel| channel == round[3]);
+        assert_eq!(without, None);
+        let lane = 0;
+        let channel = round[0];
+        let elsewhere = [Vertex { channel, lane }];
+        let other = DependencyCounts::cycle_near(&kinds, &elsewhere, |_| false);
+        assert_eq!(other, None);
+        // What is passed on the way to a cycle is no part of it: nothing leads back to the start.
+        let back = fabric.channel(round[0]).reverse;
+        kinds[0].add(back, round[0], 1, 1);
+        let found = cycle(&kinds, back).unwrap();
+        assert_eq!(found.len(), 5);
+        assert!(!found.contains(&vertex(back)));
     }
 }

@@ -22,8 +22,26 @@ pub(crate) enum Protected {
     Nothing,
     /// Traffic between CAs.
     BetweenCas,
-    /// All traffic, including that of switches.
+    /// Traffic from and to CAs: between CAs, and between CAs and switches.
+    OfCas,
+    /// All traffic, including that between switches.
     All,
+}
+
+impl Protected {
+    /// The kinds of traffic that can be protected, the most first.
+    pub(crate) const KINDS: [Self; 3] = [Self::All, Self::OfCas, Self::BetweenCas];
+
+    /// Number of kinds of traffic that are protected: of those between CAs, between CAs and switches, and between switches,
+    /// in this order.
+    pub(crate) const fn count(self) -> usize {
+        match self {
+            Self::Nothing => 0,
+            Self::BetweenCas => 1,
+            Self::OfCas => 2,
+            Self::All => 3,
+        }
+    }
 }
 
 /// The dependencies of each lane.
@@ -140,6 +158,7 @@ impl Lanes {
         match self.protected {
             Protected::Nothing => false,
             Protected::BetweenCas => from_cas && !to.is_switch(),
+            Protected::OfCas => from_cas || !to.is_switch(),
             Protected::All => true,
         }
     }

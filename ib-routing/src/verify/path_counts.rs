@@ -157,9 +157,11 @@ impl PathCounts {
             }
             counts.examined += 1;
         }
-        let renumbered = matches!(places, ChannelPlaces::Renumbered { .. });
-        if renumbered || counts.verdicts.update(&counts.users, &edges) < counts.users.len() {
+        if let ChannelPlaces::Renumbered { .. } = places {
             counts.verdicts.find(&counts.users);
+        } else {
+            let same = counts.verdicts.update(&counts.users, &edges);
+            counts.verdicts.find_from(same, &counts.users);
         }
         for users in &mut counts.users {
             users.merge_many();

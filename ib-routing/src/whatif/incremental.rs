@@ -131,7 +131,7 @@ impl<'a> Base<'a> {
         }
         let report = verify_on(threads, fabric, lids, before);
         let counts = PathCounts::new(fabric, lids, before, &report)?;
-        let mut kinds = [Protected::All, Protected::BetweenCas].into_iter();
+        let mut kinds = Protected::KINDS.into_iter();
         let lanes = kinds.find_map(|protected| counts.lanes_with(protected));
         let guaranteed = before.engine().guarantees(options).deadlock_free;
         let mut lanes = match lanes {

@@ -124,18 +124,16 @@ impl Kept<'_> {
     /// As [`lanes`](Self::lanes), for dependencies that formed a cycle before the cables went.
     fn lanes_without_lost(&self, protected: Protected) -> Option<Lanes> {
         let counts = self.counts;
-        let kinds = match protected {
-            Protected::All => counts.users.len(),
-            Protected::Nothing | Protected::BetweenCas => 1,
-        };
+        let kinds = protected.count();
+        let users = counts.users.get(..kinds)?;
+        let is_lost = |channel| self.lost.contains(channel);
         if let Some(cycle) = counts.verdicts.cycle(kinds)
-            && cycle
-                .iter()
-                .all(|vertex| !self.lost.contains(vertex.channel))
+            && (cycle.iter().all(|vertex| !is_lost(vertex.channel))
+                || DependencyCounts::cycle_near(users, cycle, is_lost).is_some())
         {
             return None;
         }
-        let mut graph = DependencyCounts::graph(counts.users.get(..kinds)?)?;
+        let mut graph = DependencyCounts::graph(users)?;
         graph.detach(self.lost.iter());
         let lanes = counts.verdicts.lanes_of(&graph, protected)?;
         Some(lanes.after_losing(self.lost.clone()))

@@ -85,6 +85,27 @@ impl Verdicts {
         }
     }
 
+    /// Finds the verdicts from number `same` on, after an [`update`](Self::update) that returned this number.
+    pub(super) fn find_from(&mut self, same: usize, users: &[DependencyCounts; 3]) {
+        if same < self.free {
+            return self.find(users);
+        }
+        // Where dependencies formed a cycle, those beside it form another one as a rule.
+        for level in same..users.len() {
+            let users_of_level = users.get(..=level).unwrap_or_default();
+            let Some(cycle) = self.cycles.get_mut(level) else {
+                continue;
+            };
+            if is_cycle_of(users_of_level, cycle) {
+                continue;
+            }
+            match DependencyCounts::cycle_near(users_of_level, cycle, |_| false) {
+                Some(other) => *cycle = other,
+                None => return self.find(users),
+            }
+        }
+    }
+
     /// Lanes with the dependencies of some kinds of traffic, all of which lead forward in an order.
     fn lanes(
         &self,
@@ -123,13 +144,10 @@ impl Verdicts {
                 }
             }
         }
-        let others = self.cycles.iter().enumerate().skip(free);
-        let broken = others.clone().find(|(level, cycle)| {
-            let after = cycle.iter().cycle().skip(1);
-            !cycle.iter().zip(after).all(|(from, to)| {
-                let mut kinds = users.iter().take(level + 1);
-                kinds.any(|users| users.contains(from.channel, to.channel, from.lane))
-            })
+        let mut others = self.cycles.iter().enumerate().skip(free);
+        let broken = others.find(|&(level, cycle)| {
+            let users = users.get(..=level).unwrap_or_default();
+            !is_cycle_of(users, cycle)
         });
         broken.map_or(self.cycles.len(), |(level, _)| level)
     }
@@ -157,11 +175,10 @@ impl Verdicts {
         users: &[DependencyCounts; 3],
         lanes: u8,
     ) -> Option<Lanes> {
-        let kinds = match protected {
-            Protected::Nothing => return Some(Lanes::unprotected(&self.layout, &self.order)),
-            Protected::BetweenCas => 1,
-            Protected::All => users.len(),
-        };
+        let kinds = protected.count();
+        if kinds == 0 {
+            return Some(Lanes::unprotected(&self.layout, &self.order));
+        }
         let topological = || self.graph.topological(lanes);
         match self.is_free(kinds) {
             true if self.free == kinds => Some(self.graph.clone().protecting(protected)),
@@ -184,4 +201,13 @@ impl Verdicts {
     pub(super) fn undo(&mut self) {
         self.graph.undo();
     }
+}
+
+/// Returns true if every dependency of a cycle is in use.
+fn is_cycle_of(users: &[DependencyCounts], cycle: &[Vertex]) -> bool {
+    let after = cycle.iter().cycle().skip(1);
+    cycle.iter().zip(after).all(|(from, to)| {
+        let mut kinds = users.iter();
+        kinds.any(|users| users.contains(from.channel, to.channel, from.lane))
+    })
 }
