@@ -19,7 +19,7 @@ use ib_mad::{
     Method, MgmtClass, PortCounters, PortCountersExtended, RequestOptions, TransactionWindow,
     WindowConfig, WindowCounters,
 };
-use ib_routing::{NodeIdx, PortRef};
+use ib_routing::{NodeIdx, PortRef, index::IdxVec};
 use ib_smp::{
     LinearForwardingTable, MulticastForwardingTable, NodeInfo, PartitionKeyTable, PortInfo,
     SlToVlMappingTable, SmInfo, SmpDirected, VlArbitrationTable,
@@ -33,7 +33,7 @@ use self::{
 };
 use crate::{
     counters::{CounterReadings, UnreadReason},
-    snapshot::{Contents, DuplicateGuid, SilentDevice, Snapshot, SnapshotPort},
+    snapshot::{Contents, DuplicateGuid, SilentDevice, Snapshot, SnapshotNode, SnapshotPort},
 };
 
 /// The parts of a subnet to read, and the limits of reading.
@@ -129,6 +129,7 @@ pub enum CollectorEvent {
 pub struct Collector {
     config: CollectorConfig,
     phase: Phase,
+    ahead: Ahead,
     window: TransactionWindow<(AgentIdx, Get)>,
     agents: Agents,
     /// The agents of the switches whose SLtoVL tables are read once the forwarding tables are known.
@@ -146,6 +147,17 @@ pub struct Collector {
     /// Number of requests that had ended at the last progress report.
     reported: usize,
     events: VecDeque<CollectorEvent>,
+}
+
+/// Reading ahead: from the devices that a walk has found, while it waits for others. It begins at most once in a walk.
+#[derive(Debug)]
+enum Ahead {
+    /// It has not begun. The moment of the walk's last answer; `None` before the first one.
+    Waiting(Option<Instant>),
+    /// It goes on. The nodes as the walk had found them when it began.
+    Reading(IdxVec<NodeIdx, SnapshotNode>),
+    /// It is over.
+    Over,
 }
 
 #[derive(Debug)]
@@ -168,21 +180,15 @@ impl Collector {
             },
             window: config.window,
         });
-        // A late answer to the walk must not match a request of the reading.
-        let first = config.window.first_transaction_id;
-        let first = first.with_low(first.low().wrapping_add(1 << 30));
-        let window = TransactionWindow::new(WindowConfig {
-            first_transaction_id: first,
-            ..config.window
-        });
         Self {
+            ahead: Ahead::Waiting(None),
             agents: Agents::new(config.window.per_destination.max(1)),
             lanes_later: BTreeMap::new(),
             asks_unknown: true,
             counted_ports: None,
             counted: BTreeSet::new(),
             phase: Phase::Walking(Box::new(discovery)),
-            window,
+            window: window_after(&config, 1),
             snapshot: Snapshot {
                 contents: config.contents,
                 ..Snapshot::default()
@@ -283,15 +289,78 @@ impl Collector {
         };
         let found = discovery.finish();
         self.walked = found.counters;
-        self.snapshot.silent = found
-            .silent
-            .iter()
-            .map(|silent| SilentDevice {
-                path: silent.path,
-                node_guid: silent.node_guid,
-            })
-            .collect();
+        let silent = found.silent.iter().map(|silent| SilentDevice {
+            path: silent.path,
+            node_guid: silent.node_guid,
+        });
+        if let Ahead::Reading(before) = core::mem::replace(&mut self.ahead, Ahead::Over) {
+            let mut now = Snapshot::default();
+            plan::lay_out(&mut now, &found.subnet);
+            if now.nodes == before {
+                self.end_reading_ahead(silent.collect());
+                return;
+            }
+            self.discard();
+        }
+        self.snapshot.silent = silent.collect();
         self.read(&found.subnet);
+    }
+
+    /// Begins to read ahead at a time-out of the walk if all of its requests in flight have been repeated without an answer.
+    fn on_walk_timeout(&mut self, now: Instant) {
+        let Ahead::Waiting(Some(last_answer)) = self.ahead else {
+            return;
+        };
+        let config = &self.config.window;
+        let repeat = config
+            .early_repeat
+            .map_or(config.timeout, |early| early.min);
+        if now.since(last_answer) < repeat.saturating_mul(2) {
+            return;
+        }
+        let phase = core::mem::replace(&mut self.phase, Phase::Done);
+        if let Phase::Walking(discovery) = &phase {
+            let mut before = Snapshot::default();
+            plan::lay_out(&mut before, discovery.subnet());
+            self.ahead = Ahead::Reading(before.nodes);
+            // A device at which the walk waits is not asked by the routes over other switches.
+            let asks_unknown = core::mem::replace(&mut self.asks_unknown, false);
+            self.read(discovery.subnet());
+            self.asks_unknown = asks_unknown;
+        }
+        self.phase = phase;
+    }
+
+    /// Goes on with what was read ahead, because the walk has found no other device in the meantime.
+    fn end_reading_ahead(&mut self, silent: Vec<SilentDevice>) {
+        let later = core::mem::replace(&mut self.snapshot.silent, silent);
+        for device in later {
+            let is_known = |known: &SilentDevice| known.node_guid == device.node_guid;
+            if !self.snapshot.silent.iter().any(is_known) {
+                self.snapshot.silent.push(device);
+            }
+        }
+        let ports: Vec<PortRef> = self.snapshot.ports().map(|(at, _, _)| at).collect();
+        for port in ports {
+            self.add_agents_at(port);
+        }
+    }
+
+    /// Forgets what was read ahead, because the walk has found more since.
+    fn discard(&mut self) {
+        let sent = self.window.counters();
+        self.walked.sent = self.walked.sent.saturating_add(sent.sent);
+        self.window = window_after(&self.config, 2);
+        self.agents = Agents::new(self.config.window.per_destination.max(1));
+        self.lanes_later.clear();
+        self.counted.clear();
+        let duplicates = core::mem::take(&mut self.snapshot.duplicates);
+        self.snapshot = Snapshot {
+            contents: self.config.contents,
+            duplicates,
+            ..Snapshot::default()
+        };
+        (self.done, self.reported) = (0, 0);
     }
 
     /// Copies the nodes of a subnet to the snapshot and plans the requests to them.
@@ -643,6 +712,17 @@ impl Collector {
     }
 }
 
+/// The window of the requests that follow `walks` walks or readings. A late answer to one of them must not match a request of
+/// this one.
+fn window_after(config: &CollectorConfig, walks: u32) -> TransactionWindow<(AgentIdx, Get)> {
+    let first = config.window.first_transaction_id;
+    let distance = walks.wrapping_mul(1 << 30);
+    TransactionWindow::new(WindowConfig {
+        first_transaction_id: first.with_low(first.low().wrapping_add(distance)),
+        ..config.window
+    })
+}
+
 /// A Get of performance management.
 fn perf_request(get: &Get, address: MadAddress) -> Mad {
     match get.what {
@@ -677,7 +757,16 @@ impl Engine for Collector {
     fn handle_input(&mut self, now: Instant, input: Input<'_>) {
         if let Phase::Walking(discovery) = &mut self.phase {
             discovery.handle_input(now, input);
-            return;
+            match &mut self.ahead {
+                Ahead::Waiting(last_answer) => {
+                    if matches!(input, Input::Mad(_)) {
+                        *last_answer = Some(now);
+                    }
+                    return;
+                }
+                Ahead::Over => return,
+                Ahead::Reading(_) => {}
+            }
         }
         if let Some(((agent, get), mad)) = self.window.handle_answer(now, input) {
             self.on_answer(agent, get, mad);
@@ -688,7 +777,10 @@ impl Engine for Collector {
     fn handle_timeout(&mut self, now: Instant) {
         if let Phase::Walking(discovery) = &mut self.phase {
             discovery.handle_timeout(now);
-            return;
+            self.on_walk_timeout(now);
+            if !matches!(self.ahead, Ahead::Reading(_)) {
+                return;
+            }
         }
         self.window.handle_timeout(now);
         self.run();
@@ -707,10 +799,11 @@ impl Engine for Collector {
             for event in events {
                 is_done |= self.on_walk_event(&event);
             }
-            if !is_done {
+            if is_done {
+                self.begin_reading();
+            } else if !matches!(self.ahead, Ahead::Reading(_)) {
                 return None;
             }
-            self.begin_reading();
         }
         self.run();
         self.window.poll_transmit(now)
@@ -718,7 +811,14 @@ impl Engine for Collector {
 
     fn poll_timeout(&self) -> Option<Instant> {
         match &self.phase {
-            Phase::Walking(discovery) => discovery.poll_timeout(),
+            Phase::Walking(discovery) => {
+                let is_ahead = matches!(self.ahead, Ahead::Reading(_));
+                let reading = self.window.poll_timeout().filter(|_| is_ahead);
+                [discovery.poll_timeout(), reading]
+                    .into_iter()
+                    .flatten()
+                    .min()
+            }
             Phase::Reading => self.window.poll_timeout(),
             Phase::Done => None,
         }

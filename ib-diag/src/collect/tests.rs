@@ -1,6 +1,6 @@
 //! The collector on simulated fabrics, in virtual time.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, time::Duration, vec::Vec};
 
 use ib_routing::PortRef;
 use ib_sim::{Behaviour, DeviceProfile};
@@ -108,6 +108,98 @@ fn silent_devices_together_cost_little_more_than_one_time_out() {
         took < one * 3 / 2,
         "{took:?} for {} silent hosts",
         hosts.len()
+    );
+}
+
+/// A switch that is not the one in front of a port.
+fn other_switch(snapshot: &Snapshot, at: PortRef) -> PortRef {
+    let leaf = snapshot.port(at).unwrap().peer.unwrap().node;
+    let mut switches = snapshot.nodes.iter_enumerated();
+    let other = switches.rfind(|(index, node)| node.is_switch() && *index != leaf);
+    PortRef {
+        node: other.unwrap().0,
+        port: PortNum(1),
+    }
+}
+
+#[test]
+fn what_was_found_is_read_while_the_walk_waits_for_silent_devices() {
+    let fabric = fabric("gen-ft-oversub2-144");
+    let sim = simulated(&fabric, true);
+    let at = first_host(&fabric);
+    let (snapshot, _) = collect(&sim, at, CollectorConfig::default());
+    let own = snapshot.own_port.unwrap();
+    let slow = snapshot.node(other_switch(&snapshot, own).node).unwrap();
+    let silent = snapshot.cables().find_map(|(a, b)| {
+        let host = [a, b].into_iter().find(|end| {
+            let node = snapshot.node(end.node).unwrap();
+            !node.is_switch() && end.node != own.node
+        });
+        host.map(|host| snapshot.node(host.node).unwrap().guid())
+    });
+    let slow_for = Duration::from_millis(5);
+    sim.with(|sim| {
+        let slow = sim.find_guid(slow.guid()).unwrap();
+        sim.set_behaviour(slow, Behaviour::Slow(slow_for));
+    });
+    let (_, all_answer) = collect(&sim, at, CollectorConfig::default());
+    sim.with(|sim| {
+        let silent = sim.find_guid(silent.unwrap()).unwrap();
+        sim.set_behaviour(silent, Behaviour::Silent);
+    });
+    let config = CollectorConfig::default();
+    let one = config.window.timeout;
+    let (snapshot, took) = collect(&sim, at, config);
+    assert_eq!(snapshot.silent.len(), 1);
+    assert_eq!(snapshot.nodes.len(), fabric.nodes().len() - 1);
+    for (at, _, port) in snapshot.ports() {
+        let is_read = port.counters.unread.is_none();
+        assert!(
+            is_read || port.info.unwrap().lid() == ib_wire::Lid::NONE,
+            "{at:?}"
+        );
+    }
+    // The whole time-out of the silent device passes while the tables of the slow one are read.
+    assert!(took < all_answer + one / 2, "{took:?}, {all_answer:?}");
+}
+
+#[test]
+fn devices_that_answer_after_reading_ahead_began_are_read_like_the_others() {
+    let fabric = fabric("gen-ft-oversub2-144");
+    let sim = simulated(&fabric, true);
+    let at = first_host(&fabric);
+    // The reading itself changes counters.
+    let config = CollectorConfig {
+        contents: Contents::all() - Contents::COUNTERS,
+        ..CollectorConfig::default()
+    };
+    let (before, _) = collect(&sim, at, config.clone());
+    let slow = other_switch(&before, before.own_port.unwrap());
+    let slow = before.node(slow.node).unwrap().guid();
+    sim.with(|sim| {
+        let slow = sim.find_guid(slow).unwrap();
+        sim.set_behaviour(slow, Behaviour::Slow(Duration::from_millis(90)));
+    });
+    let (after, _) = collect(&sim, at, config);
+    let all = |snapshot: &Snapshot| -> Vec<_> {
+        let nodes = snapshot.nodes.iter();
+        // Another route to a node may be the first to be known.
+        nodes
+            .map(|node| {
+                (
+                    node.info.node_guid(),
+                    node.lft.clone(),
+                    node.mft.clone(),
+                    node.sl_to_vl.clone(),
+                    node.ports.clone(),
+                )
+            })
+            .collect()
+    };
+    assert_eq!(all(&after), all(&before));
+    assert_eq!(
+        (after.silent, after.duplicates),
+        (before.silent, before.duplicates)
     );
 }
 
