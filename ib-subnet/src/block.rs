@@ -93,12 +93,12 @@ impl Subnet {
                 }
             }
             LinearForwardingTable::ID => {
-                if let Some(switch) = self.switch_mut(of.port.node) {
+                if let Some(switch) = self.forwarding_mut(of.port.node) {
                     switch.lft_mut().set(low_half(of.modifier), *data);
                 }
             }
             MulticastForwardingTable::ID => {
-                if let Some(switch) = self.switch_mut(of.port.node) {
+                if let Some(switch) = self.forwarding_mut(of.port.node) {
                     switch.set_mft_block(MftModifier::from_bits(of.modifier), *data);
                 }
             }
@@ -134,12 +134,12 @@ impl Subnet {
     pub fn forget(&mut self, of: Block) {
         match of.attribute {
             LinearForwardingTable::ID => {
-                if let Some(switch) = self.switch_mut(of.port.node) {
+                if let Some(switch) = self.forwarding_mut(of.port.node) {
                     switch.lft_mut().forget(low_half(of.modifier));
                 }
             }
             MulticastForwardingTable::ID => {
-                if let Some(switch) = self.switch_mut(of.port.node) {
+                if let Some(switch) = self.forwarding_mut(of.port.node) {
                     switch.forget_mft_block(MftModifier::from_bits(of.modifier));
                 }
             }

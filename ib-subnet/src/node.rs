@@ -26,7 +26,7 @@ pub struct SubnetNode {
     cut_off: bool,
     /// Number of the walk in which the node was last read.
     read_in: u32,
-    /// [Version](crate::Subnet::version) of the subnet since which the node has not been changed.
+    /// [Version](crate::Subnet::version) of the subnet since which at most the forwarding tables of the node have been changed.
     version: u64,
     ports: Vec<SubnetPort>,
 }
@@ -141,7 +141,8 @@ impl SubnetNode {
         }
     }
 
-    /// The version of the subnet since which nothing about the node or its ports has changed but its route.
+    /// The version of the subnet since which nothing about the node or its ports has changed but its route and its
+    /// forwarding tables.
     pub(crate) const fn version(&self) -> u64 {
         self.version
     }

@@ -147,8 +147,8 @@ impl Subnet {
         })
     }
 
-    /// The nodes about which, or about whose ports, anything but the route may have changed since a
-    /// [version](Self::version).
+    /// The nodes about which, or about whose ports, anything but the route and the forwarding tables may have changed since
+    /// a [version](Self::version).
     pub fn changed_since(&self, version: u64) -> impl Iterator<Item = (NodeId, &SubnetNode)> {
         self.nodes()
             .filter(move |(_, node)| node.version() > version)
@@ -356,7 +356,7 @@ impl Subnet {
     /// Prepares a switch's linear table for the writes of a row of routes, if no block of it is known: blocks that are
     /// recorded as the row has them take no memory of their own.
     pub fn expect_lft(&mut self, id: NodeId, row: &SharedLft) {
-        if let Some(switch) = self.switch_mut(id) {
+        if let Some(switch) = self.forwarding_mut(id) {
             switch.lft_mut().expect(row);
         }
     }
@@ -364,7 +364,7 @@ impl Subnet {
     /// Lets a switch's linear table share the memory of a row of routes, if all of it is known and equal to the row.
     /// Returns whether it does.
     pub fn share_lft(&mut self, id: NodeId, row: &SharedLft) -> bool {
-        let switch = self.switch_mut(id);
+        let switch = self.forwarding_mut(id);
         switch.is_some_and(|switch| switch.lft_mut().share(row))
     }
 
@@ -606,6 +606,13 @@ impl Subnet {
 
     pub(crate) fn switch_mut(&mut self, id: NodeId) -> Option<&mut SubnetSwitch> {
         self.node_mut(id)?.switch_mut()
+    }
+
+    /// A switch whose forwarding tables are to change, and nothing else.
+    pub(crate) fn forwarding_mut(&mut self, id: NodeId) -> Option<&mut SubnetSwitch> {
+        self.note_change();
+        self.looks.note();
+        self.nodes.get_mut(id.index())?.as_mut()?.switch_mut()
     }
 
     pub(crate) fn port_mut(&mut self, port: PortId) -> Option<&mut SubnetPort> {

@@ -56,6 +56,32 @@ fn set_lid(subnet: &mut Subnet, port: PortId, lid: u16, state: PortState) {
 }
 
 #[test]
+fn written_forwarding_tables_are_a_new_version_but_no_change_of_the_node() {
+    let (mut subnet, _, [first, ..]) = ring();
+    let before = subnet.version();
+    for attribute in [
+        ib_smp::LinearForwardingTable::ID,
+        ib_smp::MulticastForwardingTable::ID,
+    ] {
+        let version = subnet.version();
+        let block = Block {
+            port: at(first, 0),
+            attribute,
+            modifier: 0,
+        };
+        subnet.record(block, &[1; 64]);
+        assert_ne!(subnet.version(), version);
+        let version = subnet.version();
+        subnet.forget(block);
+        assert_ne!(subnet.version(), version);
+    }
+    assert_eq!(subnet.changed_since(before).count(), 0);
+    set_lid(&mut subnet, at(first, 0), 7, PortState::ACTIVE);
+    let changed: Vec<_> = subnet.changed_since(before).map(|(id, _)| id).collect();
+    assert_eq!(changed, [first]);
+}
+
+#[test]
 fn a_removed_cable_moves_the_nodes_behind_it_and_cuts_off_those_without_another() {
     let (mut subnet, own, [first, second, third]) = ring();
     let path = |subnet: &Subnet, id| {
