@@ -12,8 +12,8 @@ use std::{
 
 use clap::Args;
 use ib_diag::{
-    Batch, BatchOutcome, Collector, CollectorConfig, CollectorEvent, Contents, CounterScope,
-    LaneTables, NameError, Named, NodeNameMap, Snapshot,
+    Batch, BatchOutcome, Collector, CollectorConfig, CollectorEvent, Contents, CounterReadings,
+    CounterScope, LaneTables, NameError, Named, NodeNameMap, Snapshot, Thresholds,
 };
 use ib_mad::{
     Client, ClientConfig, Engine, Input, Mad, MadAddress, MgmtClass, Request, SmKey, transport::ask,
@@ -67,6 +67,42 @@ impl NamesArgs {
             Some(file) => files::read_list(file, NodeNameMap::read),
             None => Ok(NodeNameMap::default()),
         }
+    }
+}
+
+/// The options that choose which error counters are worth a line.
+#[derive(Clone, Debug, Args)]
+pub struct ThresholdArgs {
+    /// File of the thresholds of error counters, in the format of ibqueryerrors: lines like
+    /// SymbolErrorCounter=10
+    #[arg(long, value_name = "FILE")]
+    thresholds: Option<PathBuf>,
+    /// Pass these counters over, by their names in the specification
+    #[arg(long, value_name = "COUNTER,..", value_delimiter = ',')]
+    ignore: Vec<String>,
+}
+
+impl ThresholdArgs {
+    /// The thresholds: `without_file` if no file is given, else what the file changes of the default ones.
+    pub fn read(&self, without_file: Thresholds) -> Result<Thresholds, CliError> {
+        let mut thresholds = match &self.thresholds {
+            Some(file) => files::read_list(file, |text| Thresholds::default().read(text))?,
+            None => without_file,
+        };
+        for name in &self.ignore {
+            if !thresholds.ignore(name) {
+                let hint = nearest::hint(name, CounterReadings::names());
+                return Err(CliError::input(format_args!(
+                    "--ignore: no counter {name:?}, expected one such as SymbolErrorCounter{hint}"
+                )));
+            }
+        }
+        Ok(thresholds)
+    }
+
+    /// Returns true if an option is given.
+    pub fn is_given(&self) -> bool {
+        self.thresholds.is_some() || !self.ignore.is_empty()
     }
 }
 

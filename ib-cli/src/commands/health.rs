@@ -24,7 +24,7 @@ use crate::{
     error::{CliError, Verdict},
     files,
     output::{count, json},
-    source::{SourceArgs, read_snapshot},
+    source::{SourceArgs, ThresholdArgs, read_snapshot},
 };
 
 /// Check a subnet: identities, links, counters, managers, routes, lanes, groups, devices.
@@ -41,10 +41,8 @@ pub struct HealthArgs {
     /// Judge error counters by their growth since this snapshot, instead of by their totals
     #[arg(long, value_name = "SNAPSHOT")]
     since: Option<PathBuf>,
-    /// File of the thresholds of error counters, in the format of ibqueryerrors: lines like
-    /// SymbolErrorCounter=10
-    #[arg(long, value_name = "FILE")]
-    thresholds: Option<PathBuf>,
+    #[command(flatten)]
+    thresholds: ThresholdArgs,
     /// The intended topology, in ibnetdiscover's format: each difference is a finding
     #[arg(long, value_name = "FILE")]
     expect: Option<PathBuf>,
@@ -69,10 +67,10 @@ Examples:
   ib health --from monday.ibsnap --json";
 
 pub fn run(args: HealthArgs, as_json: bool) -> Result<Verdict, CliError> {
-    let mut options = CheckOptions::default();
-    if let Some(file) = &args.thresholds {
-        options.thresholds = files::read_list(file, |text| Thresholds::default().read(text))?;
-    }
+    let mut options = CheckOptions {
+        thresholds: args.thresholds.read(Thresholds::default())?,
+        ..CheckOptions::default()
+    };
     if let Some(file) = &args.expect {
         let topology = files::read(file, ibnetdiscover::read)?;
         files::warn(file.display(), &topology.warnings);

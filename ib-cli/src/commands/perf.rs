@@ -11,7 +11,7 @@ use std::{
 
 use ib_diag::{
     CollectorConfig, Contents, CounterReadings, CounterScope, CounterValues, Named, Snapshot,
-    SnapshotPort, UnreadReason,
+    SnapshotPort, Thresholds, UnreadReason,
 };
 use ib_routing::PortRef;
 use serde_json::{Map, Value, json};
@@ -20,7 +20,7 @@ use self::table::Rates;
 use crate::{
     error::{CliError, Verdict},
     output::{json, place, stderr},
-    source::{Live, Source, SourceArgs, elapsed, find},
+    source::{Live, Source, SourceArgs, ThresholdArgs, elapsed, find},
 };
 
 /// Show the counters of all ports, or of some: 64-bit ones where the device has them.
@@ -34,7 +34,7 @@ pub struct PerfArgs {
     #[arg(value_name = "NODE[:PORT]")]
     of: Vec<String>,
     /// Read the counters every SECONDS until Ctrl-C, and show the growth per second. The subnet is walked again once a minute, and
-    /// when a port no longer answers or a link was down
+    /// when a port no longer answers or a link was down. With --json each reading is one document on a line of its own
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     watch: Option<Duration>,
     /// With --watch: number of readings, then end [default: until Ctrl-C]
@@ -43,9 +43,11 @@ pub struct PerfArgs {
     /// Set the counters to 0 after they were read
     #[arg(long, conflicts_with = "watch")]
     reset: bool,
-    /// Show only ports with an error counter above 0
+    /// Show only ports with an error counter above its threshold, which is 0 unless --thresholds is given
     #[arg(long)]
     errors: bool,
+    #[command(flatten)]
+    thresholds: ThresholdArgs,
     /// Show only the N ports with the most traffic, or with --errors the most errors
     #[arg(long, value_name = "N")]
     top: Option<usize>,
@@ -61,6 +63,7 @@ Examples:
   ib perf
   ib perf 'leaf 3:7'                         every counter of one port
   ib perf --errors --top 10
+  ib perf --errors --thresholds /etc/infiniband-diags/error_thresholds --ignore VL15Dropped
   ib perf --watch 1 --top 20
   ib perf --reset 'leaf 3'";
 
@@ -83,6 +86,12 @@ struct Reading<'a> {
 }
 
 pub fn run(args: PerfArgs, as_json: bool) -> Result<Verdict, CliError> {
+    let over = args.thresholds.read(Thresholds::zero())?;
+    if args.thresholds.is_given() && (!args.errors || args.watch.is_some()) {
+        return Err(CliError::input(
+            "--thresholds and --ignore: what is shown has no thresholds, expected --errors without --watch",
+        ));
+    }
     let source = args.source.open()?;
     if args.watch.is_some() || args.reset {
         source.live(if args.reset { "--reset" } else { "--watch" })?;
@@ -107,15 +116,18 @@ pub fn run(args: PerfArgs, as_json: bool) -> Result<Verdict, CliError> {
         out.write_all(snapshot.prometheus(elapsed(began)).as_bytes())?;
         return Ok(verdict(&snapshot));
     }
-    let reading = Reading::new(&snapshot, &args, None)?;
+    let reading = Reading::new(&snapshot, &args, None, Some(&over))?;
     if as_json {
         json::print(&mut out, &reading.document())?;
     } else if let ([(at, port)], false) = (reading.ports.as_slice(), args.of.is_empty()) {
         table::one(&mut out, &snapshot, *at, port)?;
     } else if args.errors && reading.ports.is_empty() {
-        stderr::info("no port has an error counter above 0");
+        stderr::info(match args.thresholds.is_given() {
+            true => "no port has an error counter above its threshold",
+            false => "no port has an error counter above 0",
+        });
     } else {
-        table::all(&mut out, &reading, args.errors)?;
+        table::all(&mut out, &reading, args.errors.then_some(&over))?;
     }
     if args.reset {
         reset(source.live("--reset")?, &reading)?;
@@ -179,6 +191,7 @@ impl<'a> Reading<'a> {
         snapshot: &'a Snapshot,
         args: &PerfArgs,
         rates: Option<&Rates<'_>>,
+        over: Option<&Thresholds>,
     ) -> Result<Self, CliError> {
         let named = named(snapshot, args)?;
         let is_wanted = |at: PortRef| named.is_empty() || is_named(&named, at);
@@ -217,7 +230,10 @@ impl<'a> Reading<'a> {
             .filter_map(|(at, port)| Some((*at, port.counters.unread?)));
         let unread = unread.collect();
         if args.errors {
-            ports.retain(|(at, port)| errors(*at, port) > 0);
+            ports.retain(|(at, port)| match over {
+                Some(over) => !errors_over(port, over).is_empty(),
+                None => errors(*at, port) > 0,
+            });
         }
         if let Some(top) = args.top {
             ports.sort_by_cached_key(|(at, port)| {
@@ -280,6 +296,17 @@ impl<'a> Reading<'a> {
 /// The counters that were read.
 fn values(port: &SnapshotPort) -> CounterValues {
     port.counters.values(port.perf_class_port_info.as_ref())
+}
+
+/// The error counters of a port that are above their thresholds. A counter without a threshold is judged by 0.
+fn errors_over(port: &SnapshotPort, thresholds: &Thresholds) -> Vec<(&'static str, u64)> {
+    let values = values(port);
+    let over = values.iter().filter(|(name, counter)| {
+        CounterReadings::counts_errors(name)
+            && !thresholds.is_ignored(name)
+            && counter.value > thresholds.limit(name).unwrap_or(0)
+    });
+    over.map(|(name, counter)| (name, counter.value)).collect()
 }
 
 /// Clears what was read, and says which ports did not take it.

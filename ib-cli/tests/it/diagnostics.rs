@@ -239,6 +239,47 @@ fn errors_alone_show_what_all_counters_show_and_say_what_was_not_read() {
     assert_eq!(with_errors(&only), all);
     assert_eq!(only["ports"].as_array().unwrap().len(), 1);
 
+    // A threshold is the highest value that is passed over.
+    let file = temporary("thresholds");
+    let path = file.to_str().unwrap();
+    let shown = |options: &[&str]| {
+        let arguments = [&["perf", "--errors"], options].concat();
+        let document = fabric.json(0, &arguments);
+        document["ports"].as_array().unwrap().len()
+    };
+    for (limit, count) in [(76, 1), (77, 0)] {
+        std::fs::write(
+            &file,
+            format!("# of the site\nSymbolErrorCounter={limit}\n"),
+        )
+        .unwrap();
+        assert_eq!(shown(&["--thresholds", path]), count, "{limit}");
+    }
+    assert_eq!(shown(&["--ignore", "VL15Dropped"]), 1);
+    assert_eq!(shown(&["--ignore", "VL15Dropped,SymbolErrorCounter"]), 0);
+    let counters = |options: &[&str]| {
+        let document = fabric.json(0, &[&["health"], options].concat());
+        let findings = document["findings"].as_array().unwrap().iter();
+        findings
+            .filter(|finding| finding["check"] == "counter")
+            .count()
+    };
+    assert_eq!(counters(&[]), 1);
+    assert_eq!(counters(&["--ignore", "symbol_error_counter"]), 0);
+    for (options, part) in [
+        (
+            &["perf", "--errors", "--ignore", "SymbolErrors"][..],
+            "no counter",
+        ),
+        (&["perf", "--ignore", "VL15Dropped"], "expected --errors"),
+    ] {
+        let refused = fabric.run(options);
+        let said = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(refused.status.code(), Some(2), "{said}");
+        assert!(said.contains(part), "{said}");
+    }
+    std::fs::remove_file(file).unwrap();
+
     // A device that does not answer ClassPortInfo has no error to show.
     let nodes = fabric.json(0, &["nodes", "--switches"]);
     let own = fabric.json(0, &["ports"]);

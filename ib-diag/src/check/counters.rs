@@ -127,6 +127,9 @@ fn increments(
 fn saturated(checker: &mut Checker<'_>, at: PortRef, port: &SnapshotPort) {
     let info = port.perf_class_port_info.as_ref();
     for name in port.counters.values(info).saturated() {
+        if checker.options.thresholds.is_ignored(name) {
+            continue;
+        }
         let severity = match CounterReadings::counts_errors(name) {
             true => Severity::Warning,
             false => Severity::Info,

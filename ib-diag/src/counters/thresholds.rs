@@ -1,6 +1,9 @@
 //! Thresholds of error counters, as ibqueryerrors reads them from a file.
 
-use alloc::{collections::BTreeMap, string::String};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    string::String,
+};
 
 use ib_wire::text::{self, TextError};
 
@@ -10,6 +13,7 @@ use super::CounterReadings;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thresholds {
     limits: BTreeMap<&'static str, u64>,
+    ignored: BTreeSet<&'static str>,
 }
 
 impl Default for Thresholds {
@@ -33,15 +37,41 @@ impl Default for Thresholds {
         ];
         Self {
             limits: limits.into_iter().collect(),
+            ignored: BTreeSet::new(),
         }
     }
 }
 
 impl Thresholds {
-    /// Threshold of the counter; `None` if the counter has none.
+    /// Thresholds of 0 for every counter of errors, so that one error is over them.
+    #[must_use]
+    pub fn zero() -> Self {
+        let errors = CounterReadings::names().filter(|name| CounterReadings::counts_errors(name));
+        Self {
+            limits: errors.map(|name| (name, 0)).collect(),
+            ignored: BTreeSet::new(),
+        }
+    }
+
+    /// Threshold of the counter; `None` if the counter has none or is ignored.
     #[must_use]
     pub fn limit(&self, counter: &str) -> Option<u64> {
-        self.limits.get(counter).copied()
+        let limit = self.limits.get(counter).copied();
+        limit.filter(|_| !self.is_ignored(counter))
+    }
+
+    /// Returns true if the counter is to be passed over, whatever its value.
+    #[must_use]
+    pub fn is_ignored(&self, counter: &str) -> bool {
+        self.ignored.contains(counter)
+    }
+
+    /// Passes a counter over, as ibqueryerrors does with `--suppress`. Returns false if there is no counter with this name.
+    #[must_use]
+    pub fn ignore(&mut self, name: &str) -> bool {
+        let name = counter_name(name);
+        self.ignored.extend(name);
+        name.is_some()
     }
 
     /// Changes the thresholds that a file names. A line is the counter's name in the specification, `=` and a number;

@@ -2,11 +2,11 @@
 
 use std::io::{self, IsTerminal as _, Write};
 
-use ib_diag::{CounterReadings, CounterValues, Snapshot, SnapshotPort};
+use ib_diag::{CounterReadings, CounterValues, Snapshot, SnapshotPort, Thresholds};
 use ib_mad::CounterDelta;
 use ib_routing::PortRef;
 
-use super::{Reading, values};
+use super::{Reading, errors_over, values};
 use crate::output::{
     place,
     table::{Table, scaled},
@@ -92,10 +92,15 @@ pub(super) fn one(
 
 /// Traffic and errors of all ports, a line each. A terminal that is too narrow gets large numbers with three digits, and
 /// notes below their ports.
-pub(super) fn all(out: &mut impl Write, reading: &Reading<'_>, errors: bool) -> io::Result<()> {
-    print_fitting(out, |is_narrow| match errors {
-        true => with_errors(reading, is_narrow),
-        false => traffic(reading, is_narrow),
+/// With thresholds: only the error counters above them.
+pub(super) fn all(
+    out: &mut impl Write,
+    reading: &Reading<'_>,
+    over: Option<&Thresholds>,
+) -> io::Result<()> {
+    print_fitting(out, |is_narrow| match over {
+        Some(thresholds) => with_errors(reading, thresholds, is_narrow),
+        None => traffic(reading, is_narrow),
     })
 }
 
@@ -165,8 +170,8 @@ fn note(port: &SnapshotPort, values: &CounterValues) -> String {
     }
 }
 
-/// The error counters above 0 of all ports, a line each.
-fn with_errors(reading: &Reading<'_>, is_narrow: bool) -> Table {
+/// The error counters above their thresholds of all ports, a line each.
+fn with_errors(reading: &Reading<'_>, thresholds: &Thresholds, is_narrow: bool) -> Table {
     let heads: &[&str] = match is_narrow {
         true => &["port", "counter", "value"],
         false => &["port", "counter", "value", "other end"],
@@ -176,16 +181,14 @@ fn with_errors(reading: &Reading<'_>, is_narrow: bool) -> Table {
         let peer = port
             .peer
             .map_or_else(String::new, |peer| place::text(reading.snapshot, peer));
-        for (name, counter) in values(port).iter() {
-            if counter.value > 0 && CounterReadings::counts_errors(name) {
-                let place = place::text(reading.snapshot, *at);
-                let mut cells = vec![place, name.to_owned(), counter.value.to_string()];
-                if is_narrow && !peer.is_empty() {
-                    table.row(cells).note(format!("other end: {peer}"));
-                } else {
-                    cells.push(peer.clone());
-                    table.row(cells);
-                }
+        for (name, value) in errors_over(port, thresholds) {
+            let place = place::text(reading.snapshot, *at);
+            let mut cells = vec![place, name.to_owned(), value.to_string()];
+            if is_narrow && !peer.is_empty() {
+                table.row(cells).note(format!("other end: {peer}"));
+            } else {
+                cells.push(peer.clone());
+                table.row(cells);
             }
         }
     }

@@ -39,7 +39,7 @@ pub(super) fn watch(
         let before = watched.read_again(args, source)?;
         let seconds = watched.read_at.duration_since(before.0).as_secs_f64();
         let rates = Rates::new(&before.1, seconds);
-        let reading = Reading::new(&watched.snapshot, args, Some(&rates))?;
+        let reading = Reading::new(&watched.snapshot, args, Some(&rates), None)?;
         let mut out = io::stdout().lock();
         if as_json {
             json::print(&mut out, &reading.document_of_rates(&rates))?;
