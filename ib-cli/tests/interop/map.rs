@@ -4,6 +4,7 @@
 //! stores its observations in the document.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -152,7 +153,13 @@ fn pages_of_every_size_open_and_show_their_nodes() {
              const pen = canvas.getContext('2d');
              const ratio = window.devicePixelRatio || 1;
              seen.texts = [];
-             pen.fillText = text => seen.texts.push([text, parseFloat(pen.font) * pen.getTransform().a / ratio]);
+             pen.fillText = (text, x, y) => {
+               const size = parseFloat(pen.font) * pen.getTransform().a / ratio;
+               const width = pen.measureText(text).width * pen.getTransform().a / ratio;
+               const at = pen.getTransform().transformPoint({ x, y });
+               const [left, top] = [at.x / ratio - width / 2, at.y / ratio - size / 2];
+               seen.texts.push([text, size, left, top, left + width, top + size]);
+             };
              subnetMap.draw();",
         );
         // Names of switches are read without zooming; of thousands as many as have room.
@@ -173,6 +180,30 @@ fn pages_of_every_size_open_and_show_their_nodes() {
                 "{name}: {node} {texts:?}"
             );
         }
+        // No name covers another; of thousands of switches those have one that have room for it.
+        let place = |text: &Value| [2, 3, 4, 5].map(|at| text[at].as_f64().unwrap());
+        for (number, one) in texts.iter().enumerate() {
+            for other in &texts[number + 1..] {
+                let ([left, top, right, bottom], of_other) = (place(one), place(other));
+                let is_beside = right <= of_other[0] || of_other[2] <= left;
+                assert!(
+                    is_beside || bottom <= of_other[1] || of_other[3] <= top,
+                    "{name}: {one} covers {other}"
+                );
+            }
+        }
+        let names: BTreeSet<&str> = texts.iter().filter_map(|text| text[0].as_str()).collect();
+        let switches = page.data()["nodes"].as_array().unwrap().clone();
+        let switches = switches.iter().filter(|node| node["kind"] == "switch");
+        let named = switches.filter(|node| {
+            node["label"]
+                .as_str()
+                .is_some_and(|label| names.contains(label))
+        });
+        assert!(
+            named.count() >= if name == "4000" { 200 } else { 5 },
+            "{name}: {names:?}"
+        );
         assert_eq!(seen["title"], spec);
         // Node 0 is a switch: its box is blue.
         assert_eq!(seen["box"], "43,108,176", "{name}");

@@ -182,10 +182,51 @@ function paint(width, height, ratio) {
     stroke(subnet.links[number]);
   }
   const passed = new Set(path ? path.nodes : []);
+  const drawn = [];
+  const nameless = [];
   subnet.nodes.forEach((node, number) => {
-    if (isShown(node) || passed.has(number) || chosen.includes(number)) box(node, number, colours, passed);
+    if (!isShown(node) && !passed.has(number) && !chosen.includes(number)) return;
+    const isNamed = box(node, number, colours, passed);
+    const place = frame(node, sizeOf(node), 0);
+    if (place[2] < 0 || place[3] < 0 || place[0] > width / ratio || place[1] > height / ratio) return;
+    drawn.push(place);
+    if (!isNamed && isSwitch(node)) nameless.push(number);
   });
+  labels(nameless, drawn, colours, passed);
   if (hovered !== null) name(subnet.nodes[hovered], colours);
+}
+
+// The pixels that a box of this size covers, so many map units below the place of a node: left, top, right, bottom.
+function frame(node, [width, height], below) {
+  const [x, y] = toScreen(node.x, node.y + below);
+  return [x - width * view.scale / 2, y - height * view.scale / 2, x + width * view.scale / 2, y + height * view.scale / 2];
+}
+
+// Writes the names of switches whose boxes are too small for them below the boxes, as far as no box and no other name is there:
+// first those that were chosen, then those with findings.
+function labels(nameless, drawn, colours, passed) {
+  const size = LABEL / view.scale;
+  const rank = number => (chosen.includes(number) || passed.has(number) ? 10 : 0) + rankOfNode[number];
+  nameless.sort((one, other) => rank(other) - rank(one) || one - other);
+  for (const number of nameless) {
+    const node = subnet.nodes[number];
+    const below = sizeOf(node)[1] / 2 + 0.6 * size;
+    const extent = [widthOf(node.label) * size + 2 / view.scale, size];
+    const place = frame(node, extent, below);
+    const overlaps = other => place[0] < other[2] && other[0] < place[2] && place[1] < other[3] && other[1] < place[3];
+    if (drawn.some(overlaps)) continue;
+    drawn.push(place);
+    pen.globalAlpha = 0.8;
+    pen.fillStyle = colours.paper;
+    pen.fillRect(node.x - extent[0] / 2, node.y + below - size / 2, ...extent);
+    pen.globalAlpha = path && !passed.has(number) ? 0.35 : 1;
+    pen.fillStyle = colours.ink;
+    pen.font = `${size}px system-ui, sans-serif`;
+    pen.textAlign = 'center';
+    pen.textBaseline = 'middle';
+    pen.fillText(node.label, node.x, node.y + below);
+  }
+  pen.globalAlpha = 1;
 }
 
 function stroke(link) {
@@ -213,13 +254,17 @@ function box(node, number, colours, passed) {
   const hosts = `+${hostsOf[number].length}`;
   pen.fillStyle = isSwitch(node) ? colours.onSwitch : isDot ? colours.paper : colours.onHost;
   // A dot has room for its name once the map is much larger; a folded leaf has room for the number of its hosts before.
-  isFolded && write(`${node.label} ${hosts}`, node, width, height) ||
-    write(node.label, node, width, height) || isFolded && write(hosts, node, width, height);
+  const isNamed = isFolded && write(`${node.label} ${hosts}`, node, width, height) ||
+    write(node.label, node, width, height);
+  if (!isNamed && isFolded) write(hosts, node, width, height);
   pen.globalAlpha = 1;
+  return isNamed;
 }
 
 // Text of fewer pixels cannot be read.
 const LEAST_TEXT = 6;
+// Pixels of a name below its box.
+const LABEL = 10;
 
 // Widths of texts at a size of one map unit.
 const widths = new Map();
