@@ -381,4 +381,56 @@ mod tests {
         }
         assert_eq!(obeyed, 3 + 2 + 1 + 1 + 1);
     }
+
+    #[test]
+    fn each_reason_alone_keeps_another_manager_out_of_the_election() {
+        let with_key = |mut info: SmInfo, key: u64| {
+            info.set_sm_key(SmKey(key));
+            info
+        };
+        let ours = Election::new(Guid(5), 0, SmKey(1), false);
+        let open = Election::new(Guid(5), 0, SmKey(0), false);
+        let deaf = Election::new(Guid(5), 0, SmKey(1), true);
+        let other = manager(1, 15, SmState::MASTER);
+        let itself = manager(5, 15, SmState::MASTER);
+        let inactive = manager(1, 15, SmState::NOT_ACTIVE);
+        // (this manager, another one, its key, it is heard, only its key keeps it out)
+        let cases = [
+            (&ours, other, 1, true, false),
+            (&ours, other, 2, false, true),
+            (&open, other, 2, true, false),
+            (&ours, itself, 1, false, false),
+            (&ours, itself, 2, false, false),
+            (&ours, inactive, 1, false, false),
+            (&ours, inactive, 2, false, false),
+            (&deaf, other, 1, false, false),
+            (&deaf, other, 2, false, false),
+        ];
+        for (case, (election, info, key, heard, differs)) in cases.into_iter().enumerate() {
+            let info = with_key(info, key);
+            assert_eq!(election.hears(&info), heard, "case {case}");
+            assert_eq!(election.differs_in_key(&info), differs, "case {case}");
+        }
+    }
+
+    #[test]
+    fn new_rules_decide_who_is_heard_from_then_on() {
+        let mut election = Election::new(Guid(5), 0, SmKey(1), false);
+        let mut other = manager(1, 15, SmState::MASTER);
+        other.set_sm_key(SmKey(2));
+        assert!(!election.hears(&other));
+        election.set_rules(SmKey(2), false);
+        assert!(election.hears(&other));
+        election.set_rules(SmKey(2), true);
+        assert!(!election.hears(&other));
+    }
+
+    #[test]
+    fn an_inactive_manager_stays_so_whatever_happens_while_it_discovers() {
+        let mut election = Election::new(Guid(1), 15, SmKey(0), false).inactive(true);
+        let action = election.handle(ElectionInput::OwnPortDown);
+        assert_eq!(action, Ok(ElectionAction::None));
+        let end = after(election, ElectionInput::Discovered(&[]));
+        assert_eq!(end, (SmState::NOT_ACTIVE, ElectionAction::None));
+    }
 }

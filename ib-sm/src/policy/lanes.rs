@@ -293,3 +293,26 @@ fn restricted(at: Situation<'_>, output: PortId, lanes: &[Vl; 16]) -> Option<SlT
     }
     Some(table)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_has_the_halves_that_its_capacities_reach_into() {
+        use VlArbitrationHalf as Half;
+        let with_room = |low: u8, high: u8| -> Vec<Half> {
+            let mut info = PortInfo::default();
+            info.set_vl_arbitration_low_cap(low)
+                .set_vl_arbitration_high_cap(high);
+            halves_with_room(&info).collect()
+        };
+        assert_eq!(with_room(0, 0), []);
+        assert_eq!(with_room(1, 0), [Half::LowFirst]);
+        assert_eq!(with_room(32, 1), [Half::LowFirst, Half::HighFirst]);
+        assert_eq!(with_room(33, 0), [Half::LowFirst, Half::LowSecond]);
+        assert_eq!(with_room(0, 32), [Half::HighFirst]);
+        assert_eq!(with_room(0, 64), [Half::HighFirst, Half::HighSecond]);
+        assert_eq!(with_room(64, 64).len(), 4);
+    }
+}

@@ -193,3 +193,37 @@ fn index_of(known: &KnownTable, key: PKey) -> Option<usize> {
 fn has(block: &[u8; 64], key: PKey) -> bool {
     block.as_chunks().0.contains(&key.0.to_be_bytes())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(keys: &[u16]) -> [u8; 64] {
+        let mut bytes = [0; 64];
+        for (entry, key) in bytes.as_chunks_mut().0.iter_mut().zip(keys) {
+            *entry = key.to_be_bytes();
+        }
+        bytes
+    }
+
+    #[test]
+    fn a_block_has_the_keys_of_its_entries_and_no_others() {
+        let block = block(&[0xffff, 0x8001]);
+        assert!(has(&block, PKey(0xffff)) && has(&block, PKey(0x8001)));
+        assert!(!has(&block, PKey(0x0001)) && !has(&block, PKey(0x8002)));
+    }
+
+    /// The first key belongs at index 0, so a key that was there moves, and one that is elsewhere stays.
+    #[test]
+    fn the_first_key_takes_index_0_and_the_others_keep_their_places() {
+        let mut known = KnownTable::new();
+        known.set(0, block(&[0x8001, 0, 0x8002]));
+        let keys = [PKey(0xffff), PKey(0x8001), PKey(0x8002)];
+        let table = arrange(&known, &keys, 4, true).unwrap();
+        assert_eq!(table, [0xffff, 0x8001, 0x8002, 0].map(PKey));
+        let keys = [PKey(0xffff), PKey(0x8002), PKey(0x8003)];
+        let table = arrange(&known, &keys, 4, true).unwrap();
+        assert_eq!(table, [0xffff, 0x8003, 0x8002, 0].map(PKey));
+        assert_eq!(arrange(&known, &keys, 2, true), None);
+    }
+}

@@ -69,10 +69,6 @@ impl Iterator for Steps {
         }
         None
     }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.len(), Some(self.len()))
-    }
 }
 
 impl From<VecDeque<Step>> for Steps {

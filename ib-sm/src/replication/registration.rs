@@ -41,3 +41,33 @@ pub(crate) fn request(master: MadAddress, gid: Gid, poll_interval: Duration) -> 
         | C::SERVICE_NAME;
     SaMad::query(Method::SET, &record, components).to(master)
 }
+
+#[cfg(test)]
+mod tests {
+    use ib_wire::Lid;
+
+    use super::*;
+
+    /// An administrator reads only the components that the mask names (IBA vol. 1, 15.4.4).
+    #[test]
+    fn the_registration_names_all_that_it_gives() {
+        use ServiceComponents as C;
+        let master = MadAddress::gsi(Lid(1), ib_wire::Sl::ZERO);
+        let request = request(master, Gid([7; 16]), Duration::from_secs(10));
+        let (mad, _) = SaMad::parse(&request.bytes, 0).unwrap();
+        let given = C::from_bits_retain(mad.component_mask().0);
+        for component in [
+            C::SERVICE_ID,
+            C::SERVICE_GID,
+            C::SERVICE_P_KEY,
+            C::SERVICE_LEASE,
+            C::SERVICE_KEY,
+            C::SERVICE_NAME,
+        ] {
+            assert!(given.contains(component), "{component:?}");
+        }
+        let record = mad.template::<ServiceRecord>().unwrap();
+        assert_eq!(record.service_id(), SERVICE_ID);
+        assert_eq!(record.service_lease(), 60, "the shortest lease");
+    }
+}

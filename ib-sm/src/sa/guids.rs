@@ -166,3 +166,48 @@ impl AliasGuids {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(port: u64, block: u8, guids: [u64; 3]) -> GuidRegistration {
+        let mut info = GuidInfo::default();
+        for (entry, guid) in guids.into_iter().enumerate() {
+            let _ = info.set_guid_block(entry, Guid(guid));
+        }
+        let mut record = GuidInfoRecord::default();
+        record.set_block_num(block).set_guid_info(&info);
+        GuidRegistration {
+            port_guid: Guid(port),
+            record,
+        }
+    }
+
+    fn first(guids: &AliasGuids, port: u64, block: u8) -> [u64; 3] {
+        let info = guids.block(Guid(port), block);
+        [0, 1, 2].map(|entry| info.guid_block(entry).unwrap().0)
+    }
+
+    #[test]
+    fn restored_guids_belong_to_one_port_each_and_are_written_again() {
+        let mut guids = AliasGuids::default();
+        guids.restore(&[
+            kept(1, 0, [1, 0x11, 0]),
+            kept(1, 1, [0x12, 0, 0x13]),
+            kept(2, 0, [2, 0x11, 0x21]),
+            kept(2, 1, [0, 0x13, 0x22]),
+        ]);
+        assert_eq!(first(&guids, 1, 0), [1, 0x11, 0]);
+        assert_eq!(first(&guids, 1, 1), [0x12, 0, 0x13]);
+        assert_eq!(first(&guids, 2, 0), [2, 0, 0x21], "0x11 has an owner");
+        assert_eq!(first(&guids, 2, 1), [0, 0, 0x22], "0x13 has an owner");
+        assert_eq!(guids.take_unwritten().len(), 4);
+        assert!(!guids.have_unwritten());
+        guids.write_again(Guid(1), 1);
+        guids.write_all_again(Guid(2));
+        let again = guids.take_unwritten().into_iter();
+        let again: Vec<_> = again.map(|(port, block, _)| (port.0, block)).collect();
+        assert_eq!(again, [(1, 1), (2, 0), (2, 1)]);
+    }
+}

@@ -270,4 +270,50 @@ mod tests {
         let kept = services.register(at(10), PORT, &service(1 << 40, 10), all());
         assert!(kept.is_ok());
     }
+
+    #[test]
+    fn a_service_is_named_by_its_number_and_its_gid() {
+        use ServiceComponents as C;
+        let mut services = Services::default();
+        for mask in [C::SERVICE_ID, C::SERVICE_GID] {
+            let refused = services.register(at(0), PORT, &service(1, 10), mask.into());
+            assert_eq!(refused, Err(SaStatus::REQ_INSUFFICIENT_COMPONENTS));
+        }
+        let mut record = service(1, 10);
+        record.set_service_gid(Gid::new(ib_wire::GidPrefix::DEFAULT, PORT));
+        services.register(at(0), PORT, &record, all()).unwrap();
+        assert!(services.has(1, PORT));
+        assert!(!services.has(2, PORT) && !services.has(1, Guid(8)));
+    }
+
+    #[test]
+    fn half_the_room_is_taken_from_half_of_the_services_on() {
+        let mut services = Services::default();
+        for id in 0..MAX_SERVICES as u64 / 2 {
+            assert!(!services.is_half_full(), "{id}");
+            let unlimited = services.register(at(0), Guid::NONE, &service(id, 10), all());
+            assert!(unlimited.is_ok(), "{id}");
+        }
+        assert!(services.is_half_full());
+    }
+
+    #[test]
+    fn the_services_of_a_port_that_is_gone_end_and_free_its_quota() {
+        let multicast = Gid([0xff; 16]);
+        let mut services = Services::default();
+        for id in 0..MAX_SERVICES_PER_PORT as u64 {
+            let mut record = service(id, 10);
+            if id == 0 {
+                record.set_service_gid(multicast);
+            }
+            services.register(at(0), PORT, &record, all()).unwrap();
+        }
+        services.retain_ports(|_| true);
+        let one_more = service(u64::MAX, 10);
+        let refused = services.register(at(0), PORT, &one_more, all());
+        assert_eq!(refused, Err(SaStatus::NO_RESOURCES), "nothing has ended");
+        services.retain_ports(|_| false);
+        assert_eq!(services.len(), 1, "a multicast GID belongs to no port");
+        services.register(at(0), PORT, &one_more, all()).unwrap();
+    }
 }

@@ -182,4 +182,15 @@ mod tests {
         assert!(cache.get(&key(1, 1)).is_some());
         assert!(cache.get(&key(1, 2)).is_none());
     }
+
+    #[test]
+    fn tables_that_fill_the_room_exactly_are_kept_together() {
+        let mut cache = TableCache::default();
+        cache.insert(key(1, 1), table(MAX_BYTES / 2));
+        cache.insert(key(1, 2), table(MAX_BYTES / 2));
+        assert!(cache.get(&key(1, 1)).is_some() && cache.get(&key(1, 2)).is_some());
+        cache.insert(key(1, 3), table(1));
+        assert!(cache.get(&key(1, 1)).is_none(), "the oldest gives its room");
+        assert!(cache.get(&key(1, 2)).is_some() && cache.get(&key(1, 3)).is_some());
+    }
 }

@@ -222,3 +222,57 @@ fn during_a_heavy_sweep_the_summary_is_that_of_the_last_complete_one() {
     assert!(phases.contains(&Phase::Discover), "{phases:?}");
     assert_eq!(running.sm.status().phase, None);
 }
+
+fn light_sweeps(running: &Running) -> usize {
+    let done = |event: &&Event| matches!(event, Event::LightSweepDone { .. });
+    running.events.iter().filter(done).count()
+}
+
+#[test]
+fn a_light_sweep_that_is_ordered_looks_for_changes_and_finds_none() {
+    let mut running = Lab::new("gen-ring-5").up();
+    let before = full_or_partial_sweeps(&running).len();
+    let now = running.sim.now();
+    running.sm.light_sweep(now);
+    running.run_for(Duration::from_secs(1));
+    assert_eq!(light_sweeps(&running), 1);
+    let unchanged = |event: &Event| matches!(event, Event::LightSweepDone { changed: false });
+    assert!(running.events.iter().any(unchanged));
+    assert_eq!(full_or_partial_sweeps(&running).len(), before);
+}
+
+#[test]
+fn a_light_sweep_is_not_begun_during_another_sweep_or_before_the_first() {
+    let mut running = Lab::new("gen-ring-5").start();
+    let now = running.sim.now();
+    running.sm.light_sweep(now);
+    running.run_until_up();
+    assert_eq!(light_sweeps(&running), 0);
+    let now = running.sim.now();
+    running.sm.resweep(now);
+    running.run_for_at_most(Duration::from_secs(1), 3);
+    assert!(running.sm.status().phase.is_some());
+    let now = running.sim.now();
+    running.sm.light_sweep(now);
+    running.run_for(Duration::from_secs(5));
+    assert_eq!(light_sweeps(&running), 0);
+    assert!(running.sm.is_up());
+}
+
+#[test]
+fn the_status_during_a_sweep_counts_its_requests_from_its_start() {
+    let mut running = Lab::new("gen-torus-4x4x4").up();
+    running.run_for(Duration::from_secs(3));
+    let began = running.sim.now();
+    running.sm.resweep(began);
+    let mut most = 0;
+    for _ in 0..200 {
+        running.run_for_at_most(Duration::from_secs(1), 1);
+        let status = running.sm.status();
+        if status.phase.is_some() {
+            assert_eq!(status.sweep_started, began);
+            most = most.max(status.requests);
+        }
+    }
+    assert!(most > 1, "{most}");
+}

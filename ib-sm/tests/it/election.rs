@@ -24,6 +24,7 @@ fn of_three_managers_that_start_together_the_highest_wins() {
     let (standby, master) = (SmState::STANDBY, SmState::MASTER);
     assert_eq!(managers.states(), [standby, master, standby]);
     assert!(managers.hosts[1].sm.is_up());
+    assert_eq!(managers.hosts[1].sm.status().others.len(), 2);
 }
 
 #[test]
@@ -248,4 +249,38 @@ fn a_master_that_was_cut_off_finds_the_one_that_took_over() {
         0, 0, 0, 0, 126, 0, 0, 27, 12, 185, 41, 167, 88, 209, 81, 149, 39, 183, 85, 43, 0, 77, 213,
     ];
     ib_testkit::lab::properties::any_managers_agree_on_one_master(&script);
+}
+
+/// The standby polls a silent master `polling_retry_number` times more before it takes over.
+#[test]
+fn a_standby_takes_over_after_the_configured_number_of_failed_polls() {
+    const POLL: Duration = Duration::from_secs(10);
+    for retries in [1, 4] {
+        let (mut managers, ports) = Managers::new("gen-ring-5");
+        managers.start(ports[0], 3);
+        managers.run_for(5 * SECOND);
+        let standby = managers.start_as(ports[1], |config| {
+            config.sminfo_polling_timeout = POLL;
+            config.polling_retry_number = retries;
+        });
+        managers.run_for(5 * SECOND);
+        assert_eq!(managers.hosts[standby].sm.state(), SmState::STANDBY);
+        // The master's host dies just after a poll.
+        let sent = managers.hosts[standby].sent;
+        while managers.hosts[standby].sent == sent {
+            managers.run_for(Duration::from_millis(100));
+        }
+        managers.run_for(Duration::from_millis(100));
+        managers.hosts[0].alive = false;
+        managers.sim.with(|sim| sim.power_off(ports[0].node));
+        let mut waited = Duration::ZERO;
+        while managers.hosts[standby].sm.state() == SmState::STANDBY {
+            managers.run_for(SECOND);
+            waited += SECOND;
+            assert!(waited < 100 * SECOND, "never");
+        }
+        let polls = u32::from(retries) + 1;
+        assert!(waited > POLL * polls - 5 * SECOND, "{retries}: {waited:?}");
+        assert!(waited < POLL * polls + 6 * SECOND, "{retries}: {waited:?}");
+    }
 }

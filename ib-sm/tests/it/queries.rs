@@ -1,17 +1,20 @@
 //! Queries to the subnet administrator about the fabric that its manager brought up.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ib_mad::{Attribute as _, AttributeId, ClassPortInfo, MadStatus, Method, SaStatus};
+use ib_routing::PortRef;
 use ib_routing::engine;
 use ib_sa::{
-    ComponentMask, NodeComponents, NodeRecord, PathComponents, PathRecord, PortInfoComponents,
+    ComponentMask, LinearForwardingTableRecord, LinkRecord, MulticastForwardingTableRecord,
+    NodeComponents, NodeRecord, PathComponents, PathRecord, PortInfoComponents,
     PortInfoExtendedRecord, PortInfoRecord, RandomForwardingTableRecord, Record as _, SaMad,
-    VlArbitrationTableComponents, VlArbitrationTableRecord,
+    SmInfoRecord, SwitchInfoRecord, VlArbitrationTableComponents, VlArbitrationTableRecord,
 };
+use ib_smp::SmState;
+use ib_testkit::fabrics::fabric;
 use ib_testkit::lab::{Lab, client::Client};
-use ib_wire::{Gid, GidPrefix, Lid};
-use ib_wire::{Lmc, PortNum, QKey, Qpn, Sl};
+use ib_wire::{Gid, GidPrefix, Lid, Lmc, PortNum, QKey, Qpn, Sl};
 
 #[test]
 fn a_table_of_all_nodes_has_each_end_port_once() {
@@ -300,4 +303,103 @@ fn the_port_that_answers_instead_is_answered_itself() {
     let nodes = client.table(&NodeRecord::default(), ComponentMask(0));
     let lids = client.running.sm.lids();
     assert_eq!(nodes.len(), lids.destinations().len());
+}
+
+/// Records about switches, cables, forwarding tables and managers are those of the simulated devices.
+#[test]
+fn records_say_what_the_devices_hold() {
+    let mut client = Client::new("gen-ring-5");
+    let all = ComponentMask(0);
+    let switches = client.table(&SwitchInfoRecord::default(), all);
+    let links = client.table(&LinkRecord::default(), all);
+    let tables = client.table(&LinearForwardingTableRecord::default(), all);
+    let groups = client.table(&MulticastForwardingTableRecord::default(), all);
+    let managers = client.table(&SmInfoRecord::default(), all);
+    let running = &client.running;
+    let lid_of = |sim: &ib_sim::Sim, node, port| {
+        let is_switch = sim.node(node).unwrap().is_switch();
+        let port = if is_switch { PortNum(0) } else { port };
+        sim.port(PortRef { node, port }).unwrap().info().lid()
+    };
+    let (lids, cables) = running.sim.with(|sim| {
+        let mut lids = BTreeMap::new();
+        let mut cables = BTreeSet::new();
+        for (node, entry) in sim.nodes().iter_enumerated() {
+            if entry.is_switch() {
+                lids.insert(lid_of(sim, node, PortNum(0)), entry.guid());
+            }
+            for here in sim.ports_of(node).map(|port| port.at()) {
+                if let Some(peer) = sim.peer(here) {
+                    let from = (lid_of(sim, here.node, here.port), here.port);
+                    let to = (lid_of(sim, peer.node, peer.port), peer.port);
+                    cables.insert((from, to));
+                }
+            }
+        }
+        (lids, cables)
+    });
+    let listed: BTreeSet<Lid> = switches.iter().map(|record| record.lid()).collect();
+    assert_eq!(listed, lids.keys().copied().collect());
+    assert_eq!(switches.len(), lids.len());
+    let listed = links.iter().map(|link| {
+        let from = (link.from_lid(), link.from_port());
+        (from, (link.to_lid(), link.to_port()))
+    });
+    assert_eq!(listed.collect::<BTreeSet<_>>(), cables);
+    assert_eq!(links.len(), cables.len());
+
+    let fabric = fabric("gen-ring-5");
+    let (_, installed) = running.sim.with(|sim| sim.installed(&fabric));
+    let mut blocks = BTreeSet::new();
+    for table in &tables {
+        let guid = lids[&table.lid()];
+        let switch = fabric.switch_by_guid(guid).unwrap();
+        let start = usize::from(table.block_num()) * 64;
+        let row = installed.lft(switch).get(start..).unwrap_or(&[]);
+        let entries = table.linear_forwarding_table().as_bytes();
+        for (entry, wanted) in entries.iter().zip(row) {
+            assert_eq!(entry, wanted, "{:?}", table.lid());
+        }
+        blocks.insert((table.lid(), table.block_num()));
+    }
+    assert_eq!(blocks.len(), tables.len());
+    assert!(lids.keys().all(|&lid| blocks.contains(&(lid, 0))));
+    assert!(groups.iter().all(|group| lids.contains_key(&group.lid())));
+
+    assert_eq!(managers.len(), 1);
+    assert_eq!(managers[0].lid(), client.administrator().lid);
+    let info = managers[0].sm_info();
+    assert_eq!(info.guid(), client.running.sm.status().port_guid);
+    assert_eq!(info.sm_state(), SmState::MASTER);
+    assert_eq!(info.sm_key(), ib_mad::SmKey(0), "the key is a secret");
+}
+
+/// A table that is kept for the next client is the whole one, however a query for a part of it came before.
+#[test]
+fn a_part_of_a_table_is_not_taken_for_the_whole() {
+    let mut client = Client::new("gen-ring-5");
+    let mut one = NodeRecord::default();
+    one.set_lid(client.lid());
+    let by_lid = NodeComponents::LID.into();
+    let all = client.running.sm.lids().destinations().len();
+    for _ in 0..2 {
+        assert_eq!(client.table(&one, by_lid).len(), 1);
+        assert_eq!(client.table(&one, ComponentMask(0)).len(), all);
+        assert_eq!(client.get(&one, by_lid).unwrap().lid(), client.lid());
+        let many = client.get(&one, ComponentMask(0));
+        assert_eq!(many, Err(MadStatus::from_sa(SaStatus::TOO_MANY_RECORDS)));
+    }
+}
+
+#[test]
+fn the_rate_of_a_path_is_that_of_its_links() {
+    let mut client = Client::new("gen-ring-5");
+    let (template, mask) = between(&client);
+    let path = client.get(&template, mask.into()).unwrap();
+    let subnet = client.running.sm.subnet();
+    let rates = subnet
+        .ports()
+        .filter(|(at, _, port)| at.port.0 != 0 && port.is_up());
+    let rates: BTreeSet<_> = rates.filter_map(|(_, _, port)| port.rate()).collect();
+    assert_eq!(rates, BTreeSet::from([path.rate()]));
 }

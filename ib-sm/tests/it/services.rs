@@ -6,15 +6,17 @@ use ib_mad::{
     Attribute, ClassPortInfo, Engine as _, InformInfo, Input, Mad, MadAddress, MadStatus, Method,
     MgmtClass, Notice, SaStatus, TrapNumber,
 };
+use ib_routing::PortRef;
 use ib_sa::{
     ComponentMask, GuidInfoComponents, GuidInfoRecord, InformInfoRecord, MultiPathCall,
     MultiPathComponents, MultiPathRecord, PathComponents, PathRecord, SaMad,
     ServiceComponents as S, ServiceRecord, TraceRecord,
 };
+use ib_sm::Event;
 use ib_smp::{GuidInfo, SmpLidRouted};
 use ib_testkit::lab::{Lab, client::Client};
 use ib_transport::{Clock as _, MadTransport as _};
-use ib_wire::{Gid, GidPrefix, Guid, Lid, QKey, Sl};
+use ib_wire::{Gid, GidPrefix, Guid, Lid, PortNum, QKey, Sl};
 
 fn own_gid(client: &Client) -> Gid {
     let guid = client
@@ -37,6 +39,8 @@ fn the_class_tells_what_it_can() {
     let answer = client.exchange(&SaMad::new(Method::GET, ClassPortInfo::ID));
     let (info, _) = ClassPortInfo::parse(answer.data(), 0).unwrap();
     assert_eq!((info.base_version(), info.class_version()), (1, 2));
+    // IBA vol. 1, 13.4.8.1 and 15.2.4: the class's own capabilities are the bits from 8 on.
+    assert_eq!(info.capability_mask().bits(), 0x2700);
 }
 
 #[test]
@@ -153,6 +157,9 @@ fn subscribers_hear_of_ports_that_go_and_come() {
     assert_eq!(gone.trap_number(), TrapNumber::GID_OUT_OF_SERVICE.0);
     let details = gone.data_details();
     assert_eq!(&details[6..22], &Gid::new(GidPrefix::DEFAULT, guid).0);
+    let manager = client.running.sm.status().port_guid;
+    assert_eq!(gone.issuer_lid(), client.administrator().lid);
+    assert_eq!(gone.issuer_gid(), Gid::new(GidPrefix::DEFAULT, manager));
 
     client.running.sim.with(|sim| sim.power_on(node));
     client.running.run_for(Duration::from_millis(50));
@@ -316,6 +323,16 @@ fn a_port_holds_its_alias_guid_and_is_found_by_it() {
     assert_ne!(alias, Guid::NONE, "the manager chooses one");
     client.running.run_for(Duration::from_millis(10));
     assert_eq!(guids_held(&mut client), *given.guid_info());
+    let written = |client: &Client| {
+        let sets = client.running.transport.sent_with(Method::SET);
+        let sets = sets.iter().filter(|set| set.attribute_id() == GuidInfo::ID);
+        sets.count()
+    };
+    assert_eq!(written(&client), 1);
+    client.running.run_for(Duration::from_secs(5));
+    assert_eq!(written(&client), 1, "the port has confirmed its block");
+    let refused = |event: &Event| matches!(event, Event::Refused { .. });
+    assert!(!client.running.events.iter().any(refused));
 
     let gid = Gid::new(GidPrefix::DEFAULT, alias);
     let mut path = PathRecord::default();
@@ -329,6 +346,34 @@ fn a_port_holds_its_alias_guid_and_is_found_by_it() {
     assert_eq!(guids_held(&mut client).guid_block(2), Some(Guid::NONE));
     let none = Err(MadStatus::from_sa(SaStatus::REQ_INVALID_GID));
     assert_eq!(client.get(&path, ends), none);
+}
+
+#[test]
+fn the_trap_of_a_switch_reaches_who_subscribed_to_it() {
+    let mut client = Client::new("gen-ring-5");
+    let trap = TrapNumber::LINK_STATE_CHANGE;
+    assert!(client.exchange(&subscription(trap, 1)).status().is_ok());
+    let manager = client.running.transport.at.node;
+    let (node, switch) = client.running.sim.with(|sim| {
+        let hosts = sim.nodes().iter_enumerated();
+        let mut hosts = hosts.filter(|(_, node)| !node.is_switch());
+        let (node, _) = hosts
+            .find(|(at, _)| *at != manager && *at != client.port.node)
+            .unwrap();
+        let port = sim.end_ports(node).find(|port| port.is_link_up()).unwrap();
+        let peer = sim.peer(port.at()).unwrap();
+        let port_0 = PortRef {
+            port: PortNum(0),
+            ..peer
+        };
+        let lid = sim.port(port_0).unwrap().info().lid();
+        (node, (lid, sim.node(peer.node).unwrap().guid()))
+    });
+    client.running.sim.with(|sim| sim.power_off(node));
+    let notice = report(&mut client).expect("a report");
+    assert_eq!(notice.trap_number(), trap.0);
+    assert_eq!(notice.issuer_lid(), switch.0);
+    assert_eq!(notice.issuer_gid(), Gid::new(GidPrefix::DEFAULT, switch.1));
 }
 
 #[test]

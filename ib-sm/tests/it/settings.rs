@@ -1,5 +1,7 @@
 //! Settings of the configuration in the devices: each reaches the ports and switches that it concerns, and no others.
 
+use std::time::Duration;
+
 use ib_sm::SmConfig;
 use ib_smp::{MKeyProtect, PortInfo, VlCap};
 use ib_testkit::lab::{Lab, Running};
@@ -143,5 +145,40 @@ fn the_data_of_switches_and_hosts_that_no_option_names_stay() {
             )
         };
         assert_eq!(kept(after), kept(before), "{place:?}");
+    }
+}
+
+/// A silent device is asked as often, and waited for as long, as the options say.
+#[test]
+fn the_number_of_attempts_and_the_time_for_each_are_those_of_the_options() {
+    for (retries, milliseconds) in [(0, 300), (2, 50), (5, 20)] {
+        let lab = Lab::new("gen-ring-5").config(|config| {
+            config.transaction_retries = retries;
+            config.transaction_timeout = Duration::from_millis(milliseconds);
+            config.first_transaction_id = ib_mad::TransactionId(0x4321);
+        });
+        let host = lab
+            .fabric
+            .nodes()
+            .iter()
+            .rfind(|node| !node.type_.is_switch());
+        let host = host.unwrap().name.clone();
+        let mut running = lab.start();
+        running.sim.with(|sim| {
+            let node = sim.find(&host).unwrap();
+            sim.set_behaviour(node, ib_sim::Behaviour::Silent);
+        });
+        let summary = running.run_until_up();
+        assert_eq!(summary.unresponsive.len(), 1);
+        let attempts = u32::from(retries) + 1;
+        let waited = Duration::from_millis(milliseconds) * attempts;
+        let total = summary.phases.total();
+        assert!(total >= waited, "{retries}: {total:?}");
+        assert!(
+            total < waited + Duration::from_millis(50),
+            "{retries}: {total:?}"
+        );
+        let first = running.transport.sent[0].header().transaction_id();
+        assert_eq!(first.low(), 0x4321);
     }
 }
