@@ -287,18 +287,25 @@ impl SubnetManager {
         if !self.sa.alias_guids().have_unwritten() {
             return self.begin_lane_tables();
         }
-        let blocks = self.sa.alias_guids_mut().take_unwritten().into_iter();
-        // A port that is gone gets its alias GUIDs when it comes back.
-        let blocks = blocks.filter_map(|(guid, block, content)| {
-            let port = self.subnet.find_port(guid)?;
-            Some(((port, block), content))
-        });
-        let apply = Apply::of_alias_guids(blocks);
-        let is_some = apply.len() > 0;
-        if is_some {
-            self.mode = Mode::Applying(apply);
+        let mut ready = Vec::new();
+        for (guid, block, content) in self.sa.alias_guids_mut().take_unwritten() {
+            // A port that is gone gets its alias GUIDs when it comes back.
+            let Some(port) = self.subnet.find_port(guid) else {
+                continue;
+            };
+            let request = StageRequest::AliasGuids(port, block);
+            if apply::datagram(self.situation(), request, content.as_bytes()).is_some() {
+                ready.push(((port, block), content));
+            } else {
+                // A port that cannot be asked now gets them after the sweep that finds it again.
+                self.sa.alias_guids_mut().write_again(guid, block);
+            }
         }
-        is_some
+        if ready.is_empty() {
+            return self.begin_lane_tables();
+        }
+        self.mode = Mode::Applying(Apply::of_alias_guids(ready));
+        true
     }
 
     /// Begins to read SLtoVL and VL arbitration tables that queries named. Returns whether there are any.
@@ -352,6 +359,12 @@ impl SubnetManager {
         // A device that lacks the vendor's attribute keeps its speed.
         if is_suppressed || is_asked_for || block.attribute == MlnxExtPortInfo::ID {
             return;
+        }
+        // A refused block is not sent again and again: it is written when its port appears anew.
+        if let (StageRequest::AliasGuids(port, number), Mode::Applying(apply)) =
+            (request, &mut self.mode)
+        {
+            let _ = apply.confirm_alias_guids(port, number);
         }
         self.note_error();
         self.events.push_back(Event::Refused {

@@ -12,6 +12,7 @@ use ib_sa::{
     MultiPathComponents, MultiPathRecord, PathComponents, PathRecord, SaMad,
     ServiceComponents as S, ServiceRecord, TraceRecord,
 };
+use ib_sim::{Behaviour, Corruption};
 use ib_sm::Event;
 use ib_smp::{GuidInfo, SmpLidRouted};
 use ib_testkit::lab::{Lab, client::Client};
@@ -346,6 +347,46 @@ fn a_port_holds_its_alias_guid_and_is_found_by_it() {
     assert_eq!(guids_held(&mut client).guid_block(2), Some(Guid::NONE));
     let none = Err(MadStatus::from_sa(SaStatus::REQ_INVALID_GID));
     assert_eq!(client.get(&path, ends), none);
+}
+
+#[test]
+fn a_port_that_does_not_answer_gets_its_alias_guid_later() {
+    let mut client = Client::new("real-edr-102");
+    let mut record = GuidInfoRecord::default();
+    record.set_lid(client.lid()).set_block_num(0);
+    let third =
+        GuidInfoComponents::LID | GuidInfoComponents::BLOCK_NUM | GuidInfoComponents::GUID_BLOCK_2;
+    let node = client.port.node;
+    let behave = |client: &Client, behaviour| {
+        let sim = &client.running.sim;
+        sim.with(|sim| sim.set_behaviour(node, behaviour));
+    };
+    behave(&client, Behaviour::Silent);
+    let given = client.set(&record, third.into()).unwrap();
+    client.running.run_for(Duration::from_secs(5));
+    behave(&client, Behaviour::Honest);
+    client.running.resweep();
+    client.running.run_for(Duration::from_secs(5));
+    assert_eq!(guids_held(&mut client), *given.guid_info());
+}
+
+#[test]
+fn alias_guids_that_a_port_refuses_are_not_sent_without_end() {
+    let mut client = Client::new("real-edr-102");
+    let mut record = GuidInfoRecord::default();
+    record.set_lid(client.lid()).set_block_num(0);
+    let third =
+        GuidInfoComponents::LID | GuidInfoComponents::BLOCK_NUM | GuidInfoComponents::GUID_BLOCK_2;
+    let node = client.port.node;
+    let sim = &client.running.sim;
+    sim.with(|sim| sim.set_behaviour(node, Behaviour::Byzantine(Corruption::Status)));
+    client.set(&record, third.into()).unwrap();
+    client.running.run_for(Duration::from_secs(1));
+    let sets = client.running.transport.sent_with(Method::SET);
+    let sets = sets.iter().filter(|set| set.attribute_id() == GuidInfo::ID);
+    assert_eq!(sets.count(), 1);
+    let refused = |event: &&Event| matches!(event, Event::Refused { .. });
+    assert_eq!(client.running.events.iter().filter(refused).count(), 1);
 }
 
 #[test]
