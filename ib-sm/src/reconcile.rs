@@ -10,7 +10,7 @@ mod steps;
 pub(crate) mod tables;
 
 use alloc::{
-    collections::{BTreeSet, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     vec::Vec,
 };
 
@@ -415,7 +415,16 @@ fn sl_to_vl(
     let outputs: Vec<Output> = managed
         .map(|(port, record)| {
             let tables = lanes::sl_to_vl_of(at, port, pairs);
-            Output::compare(at, port, &tables, reads && record.was_active(), steps)
+            let mut output =
+                Output::compare(at, port, &tables, reads && record.was_active(), steps);
+            // Ahead of other changes, `pairs` are not all pairs that packets pass.
+            if !reads && let Some(switch) = node.switch() {
+                let known = switch.sl_to_vl();
+                output.common = output
+                    .common
+                    .filter(|common| suits_known(known, port.port, common));
+            }
+            output
         })
         .collect();
     let optimized = lanes::has_optimized_programming(at, id);
@@ -450,6 +459,17 @@ fn sl_to_vl(
             steps.extend(blocks.map(Step::Set));
         }
     }
+}
+
+/// Returns true if one write of a table for all inputs of an output port replaces no other table that the switch is known
+/// to have: packets may pass pairs of ports whose tables are not examined.
+fn suits_known(
+    known: &BTreeMap<(PortNum, PortNum), SlToVlMappingTable>,
+    output: PortNum,
+    common: &SlToVlMappingTable,
+) -> bool {
+    let mut of_output = known.iter().filter(|((_, to), _)| *to == output);
+    of_output.all(|(_, table)| table == common)
 }
 
 /// The SLtoVL tables for packets that leave by one port.
@@ -544,6 +564,21 @@ pub(crate) fn lft_block(node: NodeId, number: u16) -> Block {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_table_for_all_inputs_is_not_written_over_another_one_that_is_in_use() {
+        let [legal, illegal] = [0x01, 0x23].map(|byte| SlToVlMappingTable::from_bytes([byte; 8]));
+        let pair = |input, output| (PortNum(input), PortNum(output));
+        let mut known = BTreeMap::from([(pair(0, 3), legal), (pair(1, 3), legal)]);
+        assert!(suits_known(&known, PortNum(3), &legal));
+        // The same switch has another table for another output.
+        known.insert(pair(1, 4), illegal);
+        assert!(suits_known(&known, PortNum(3), &legal));
+        // Routes pass from port 5 to port 3 on other lanes.
+        known.insert(pair(5, 3), illegal);
+        assert!(!suits_known(&known, PortNum(3), &legal));
+        assert!(suits_known(&known, PortNum(2), &legal));
+    }
 
     #[test]
     fn a_set_is_done_if_the_answer_shows_what_it_was_to_achieve() {

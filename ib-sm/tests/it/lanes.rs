@@ -1,18 +1,20 @@
 //! Virtual lanes for routes that need them.
 
-use std::{ops::ControlFlow, time::Duration};
+use std::{collections::BTreeMap, ops::ControlFlow, time::Duration};
 
 use ib_mad::{Attribute, Instant, Mad, Method};
 use ib_routing::{Fabric, NodeIdx, PortPairs, PortRef, engine};
+use ib_sa::{JoinState, McMemberComponents as C, McMemberRecord};
 use ib_sim::{SharedSim, Sim};
 use ib_sm::Event;
 use ib_smp::{LinearForwardingTable, SlToVlMappingTable, VlArbitrationHalf, VlArbitrationTable};
 use ib_testkit::{
+    data::torus_2qos_config,
     fabrics::{generated, without},
-    lab::{Lab, Recorder, Running},
+    lab::{Lab, Recorder, Running, client::Client},
 };
 use ib_transport::{MadTransport, Received, TransportError, drive};
-use ib_wire::{PortNum, Sl};
+use ib_wire::{Gid, GidPrefix, PKey, PortNum, Sl, Vl};
 
 /// A lab whose switches drop packets of every service level until their SLtoVL tables are written.
 fn without_lanes(name: &str) -> Lab {
@@ -249,4 +251,74 @@ fn quality_of_service_writes_what_the_operator_wishes_and_nothing_twice() {
     running.resweep();
     let sets = running.transport.sent_with(Method::SET);
     assert!(sets.is_empty(), "{} Sets", sets.len());
+}
+
+/// The lanes of all service levels in the switches, for the pairs of ports that routes join.
+fn lanes_of_routes(running: &Running) -> BTreeMap<(String, PortNum, PortNum), Vec<Vl>> {
+    let (fabric, routes) = (running.sm.fabric(), running.sm.routes().unwrap());
+    let pairs = PortPairs::of_routes(fabric, routes);
+    let lanes = pairs.iter().map(|(switch, input, output)| {
+        let guid = fabric.switch_guid(switch);
+        let node = running.sim.with(|sim| sim.find_guid(guid).unwrap());
+        let levels = (0..16).map(|sl| Sl::try_new(sl).unwrap());
+        let lanes = running.node(node, |node| {
+            levels.map(|sl| node.vl(input, output, sl)).collect()
+        });
+        ((fabric.switch(switch).name.clone(), input, output), lanes)
+    });
+    lanes.collect()
+}
+
+/// Where a switch takes one table for all inputs of a port, the table of a pair that a tree or a repair joins is not
+/// written over those of other pairs, which are to be different: at every moment the lanes are those of a fabric whose
+/// switches take a table for one pair at a time.
+#[test]
+fn lanes_of_trees_leave_those_of_routes_where_one_write_reaches_all_inputs() {
+    let mut clients = [0, 3].map(|optimized| {
+        let lab = Lab::new("gen-torus-4x4x4").routing(&engine::TORUS_2QOS);
+        let lab =
+            lab.config(|config| config.route_options.torus_config = Some(torus_2qos_config()));
+        let lab = lab.options(|options| {
+            options.optimized_sl_to_vl = optimized;
+            options.initial_sl_to_vl = Some(SlToVlMappingTable::from_bytes([0xff; 8]));
+        });
+        Client::of(lab.up())
+    });
+    assert_eq!(clients[0].running.sm.engine(), Some("torus-2QoS"));
+    let assert_alike = |clients: &[Client; 2], when: &str| {
+        let [each, all] = [0, 1].map(|number| lanes_of_routes(&clients[number].running));
+        assert_eq!(each.len(), all.len());
+        let wrong = each.iter().zip(&all).filter(|(each, all)| each != all);
+        assert_eq!(wrong.collect::<Vec<_>>(), [], "{when}");
+    };
+    assert_alike(&clients, "at first");
+    let ends = clients[0].running.sm.lids().destinations().iter();
+    let hosts = ends.filter(|end| !end.is_switch());
+    let guids: Vec<_> = hosts.map(|end| end.guid).collect();
+    for group in 0..24_usize {
+        for number in 0..4 {
+            let mut record = McMemberRecord::default();
+            record
+                .set_mgid(Gid((0xff15_a01c_fe80 << 80 | group as u128).to_be_bytes()))
+                .set_port_gid(Gid::new(
+                    GidPrefix::DEFAULT,
+                    guids[(group * 11 + number * 23) % 64],
+                ))
+                .set_p_key(PKey::DEFAULT_FULL)
+                .set_join_state(JoinState::FULL_MEMBER);
+            let mask = C::MGID | C::PORT_GID | C::JOIN_STATE;
+            let mask = mask | C::Q_KEY | C::P_KEY | C::SL | C::FLOW_LABEL | C::TCLASS;
+            for client in &mut clients {
+                client.set(&record, mask.into()).unwrap();
+                client.running.run_for(Duration::from_millis(10));
+            }
+        }
+        assert_alike(&clients, "after joins");
+    }
+    let cable = cables(clients[0].running.sm.fabric())[3];
+    for client in &mut clients {
+        client.running.sim.with(|sim| sim.unlink(cable).unwrap());
+        client.running.run_for(Duration::from_secs(2));
+    }
+    assert_alike(&clients, "without a cable");
 }
