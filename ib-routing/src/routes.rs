@@ -8,6 +8,7 @@ use alloc::{vec, vec::Vec};
 use ib_wire::{Lid, PortNum, Sl};
 
 use self::rows::Rows;
+pub(crate) use self::rows::differing;
 pub use self::{pair_sls::PairSls, rows::SharedLft};
 use crate::{
     engine::SharedEngine,
@@ -166,7 +167,7 @@ impl Routes {
             true => (&[][..], &[][..]),
             false => (self.lft(switch), other.lft(switch)),
         };
-        let differing = rows::differing(one, two, PortNum::UNREACHABLE.0);
+        let differing = differing(one, two, PortNum::UNREACHABLE.0);
         differing.filter_map(|lid| u16::try_from(lid).ok().map(Lid))
     }
 

@@ -9,7 +9,7 @@ use crate::{
     fabric::{Fabric, lost::LostChannels},
     index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::{Destination, LidMap},
-    routes::{Routes, SlTable},
+    routes::{Routes, SlTable, differing},
     verify::path_counts::has_same_lids,
     vl::VlMap,
 };
@@ -186,24 +186,25 @@ pub(crate) fn count(
         {
             continue;
         }
-        let alive = alive_ports(old.fabric, fabric, before, switch);
         let row = before.map_or(&[][..], |before| old.routes.lft(before));
-        if row == new.lft(switch) {
+        let now = new.lft(switch);
+        let mut places = differing(row, now, PortNum::UNREACHABLE.0).peekable();
+        if places.peek().is_none() {
             continue;
         }
-        let was = row.iter().copied();
-        let was = was.chain(core::iter::repeat(PortNum::UNREACHABLE.0));
-        let entries = (0..=u16::MAX).map(Lid).zip(new.lft(switch)).zip(was);
-        for ((lid, &port), was) in entries {
-            if was == port {
-                continue;
-            }
+        let alive = alive_ports(old.fabric, fabric, before, switch);
+        for place in places {
+            let entry = |row: &[u8]| {
+                row.get(place)
+                    .map_or(PortNum::UNREACHABLE, |&port| PortNum(port))
+            };
+            let lid = u16::try_from(place).map_or(Lid::NONE, Lid);
             let Some(owner) = lids.owner(lid) else {
                 continue;
             };
             moved += 1;
-            let settled = owner.switch == Some(switch) || PortNum(port) == PortNum::UNREACHABLE;
-            broken += u64::from(settled || alive.get(usize::from(was)) != Some(&true));
+            let settled = owner.switch == Some(switch) || entry(now) == PortNum::UNREACHABLE;
+            broken += u64::from(settled || alive.get(usize::from(entry(row).0)) != Some(&true));
         }
     }
     (moved, broken)

@@ -188,7 +188,7 @@ impl PartialEq for Rows {
 impl Eq for Rows {}
 
 /// The indices at which two rows differ, in order. Entries that one of them has not are `missing`.
-pub(super) fn differing<'a>(
+pub(crate) fn differing<'a>(
     one: &'a [u8],
     other: &'a [u8],
     missing: u8,
