@@ -1,12 +1,16 @@
 //! `ib query`: one attribute of a node, or records of the subnet's administration.
 
+mod held;
 mod names;
 mod node;
 mod records;
 mod sm_control;
 mod structure;
 
-use std::io::{self, Write as _};
+use std::{
+    io::{self, Write as _},
+    path::PathBuf,
+};
 
 use clap::ValueEnum;
 use ib_mad::{
@@ -53,6 +57,9 @@ pub struct QueryArgs {
     /// as NODE:PORT, is the modifier of portinfo, mlnxextportinfo and perf
     #[arg(long, value_name = "NODE", conflicts_with_all = ["lid", "direct"])]
     to: Option<String>,
+    /// Read what `ib snapshot` wrote, instead of a device: attributes of subnet management alone
+    #[arg(long, value_name = "SNAPSHOT", conflicts_with_all = ["device", "port", "set"])]
+    from: Option<PathBuf>,
     #[command(flatten)]
     names: NamesArgs,
     /// With perf: attribute to read, by its name in the specification, such as PortCountersExtended
@@ -98,7 +105,8 @@ Examples:
   ib query sminfo --lid 4 --set disable      the standby manager there no longer takes part
   ib query sa PathRecord slid=1 dlid=9
   ib query sa PathRecord from=node01 to=node17
-  ib query sa NodeRecord                     all nodes";
+  ib query sa NodeRecord                     all nodes
+  ib query lft 0 --to 'leaf 7' --from monday.ibsnap";
 
 impl QueryArgs {
     /// The node that is asked.
@@ -142,6 +150,12 @@ enum What {
 }
 
 pub fn run(args: QueryArgs, as_json: bool) -> Result<Verdict, CliError> {
+    let mut args = args;
+    if let Some(file) = args.from.take() {
+        let found = held::read(&mut args, &file)?;
+        print(&found, as_json)?;
+        return Ok(Verdict::Holds);
+    }
     let args = names::resolve(args)?;
     // The arguments are checked before a port is looked for.
     let question = Question::parse(&args)?;
@@ -166,25 +180,11 @@ pub fn run(args: QueryArgs, as_json: bool) -> Result<Verdict, CliError> {
         Question::Attribute(query) => query.ask(&mut asker)?,
         Question::Order(query) => query.ask(&mut asker)?,
     };
-    let mut out = io::stdout().lock();
     match answer {
-        Ok(structures) if as_json => {
-            let found: Vec<Value> = structures.iter().map(Structure::json).collect();
-            json::print(&mut out, &found)?;
-        }
-        // Standard output has the records alone.
-        Ok(structures) if structures.is_empty() => stderr::info("no record has these values"),
-        Ok(structures) => {
-            for (index, structure) in structures.iter().enumerate() {
-                if index > 0 {
-                    writeln!(out)?;
-                }
-                structure.print(&mut out)?;
-            }
-        }
+        Ok(structures) => print(&structures, as_json)?,
         Err(reason) => {
             if as_json {
-                json::print(&mut out, &json!({ "error": reason }))?;
+                json::print(&mut io::stdout().lock(), &json!({ "error": reason }))?;
             } else {
                 stderr::info(reason);
             }
@@ -192,6 +192,27 @@ pub fn run(args: QueryArgs, as_json: bool) -> Result<Verdict, CliError> {
         }
     }
     Ok(Verdict::Holds)
+}
+
+/// Prints the structures that were read.
+fn print(structures: &[Structure], as_json: bool) -> Result<(), CliError> {
+    let mut out = io::stdout().lock();
+    if as_json {
+        let found: Vec<Value> = structures.iter().map(Structure::json).collect();
+        json::print(&mut out, &found)?;
+        return Ok(());
+    }
+    if structures.is_empty() {
+        // Standard output has the records alone.
+        stderr::info("no record has these values");
+    }
+    for (index, structure) in structures.iter().enumerate() {
+        if index > 0 {
+            writeln!(out)?;
+        }
+        structure.print(&mut out)?;
+    }
+    Ok(())
 }
 
 /// The request that the arguments describe.

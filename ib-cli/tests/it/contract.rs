@@ -11,7 +11,10 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::served::{Fabric, temporary};
+use crate::{
+    common,
+    served::{Fabric, temporary},
+};
 
 /// Number of the signal by which a program ends whose reader has gone.
 const SIGPIPE: i32 = 13;
@@ -361,4 +364,50 @@ fn the_nodes_on_a_directed_route_and_the_users_of_a_link_are_named() {
         before["output"]
     );
     assert!(text.ends_with(&expected), "{text}");
+}
+
+#[test]
+fn a_query_of_a_snapshot_is_that_of_the_subnet_or_says_what_the_file_does_not_hold() {
+    let fabric = Fabric::start("gen-ring-5");
+    let file = temporary("queried");
+    let path = file.to_str().unwrap();
+    fabric.json(0, &["snapshot", path]);
+    let nodes = fabric.json(0, &["nodes", "--switches"]);
+    let switch = nodes["nodes"][2]["name"].as_str().unwrap();
+    let port = format!("{switch}:2");
+    let hosts = fabric.json(0, &["nodes", "--cas"]);
+    let host = hosts["nodes"][0]["name"].as_str().unwrap();
+    for words in [
+        &["nodeinfo"][..],
+        &["nodedesc", "--lid", "3"],
+        &["switchinfo", "--to", switch],
+        &["portinfo"],
+        &["portinfo", "1", "--direct", "0,1"],
+        &["portinfo", "--to", &port],
+        &["lft", "0", "--to", switch],
+        &["mft", "0", "--to", switch],
+        &["sl2vl", "0x102", "--to", switch],
+        &["vlarb", "0x10001", "--to", switch],
+        &["pkeys"],
+    ] {
+        let query = [&["query"], words].concat();
+        let live = fabric.run(&[&query[..], &["--json"]].concat());
+        let held = common::ib(&[&query[..], &["--from", path, "--json"]].concat(), "");
+        let said = String::from_utf8_lossy(&held.stderr);
+        assert_eq!(held.status.code(), live.status.code(), "{words:?} {said}");
+        assert_eq!(held.stdout, live.stdout, "{words:?}");
+    }
+    for words in [
+        &["perf"][..],
+        &["sa", "NodeRecord"],
+        &["switchinfo", "--to", host],
+        &["lft", "700", "--to", switch],
+        &["portinfo", "9"],
+    ] {
+        let held = common::ib(&[&["query"], words, &["--from", path]].concat(), "");
+        let said = String::from_utf8_lossy(&held.stderr);
+        assert_eq!(held.status.code(), Some(2), "{words:?}");
+        assert!(said.contains("does not hold"), "{words:?} {said}");
+    }
+    std::fs::remove_file(file).unwrap();
 }

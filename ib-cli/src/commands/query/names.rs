@@ -27,9 +27,7 @@ pub(super) fn resolve(mut args: QueryArgs) -> Result<QueryArgs, CliError> {
     let mut snapshot = walk(&args)?;
     snapshot.rename(&names);
     if let Some(text) = args.to.take() {
-        if let Some(port) = named_port(&snapshot, &text)? {
-            set_port(&mut args, &text, port)?;
-        }
+        set_named_port(&mut args, &snapshot, &text)?;
         match args.what {
             What::Sa => {
                 return Err(CliError::input(
@@ -55,6 +53,18 @@ pub(super) fn resolve(mut args: QueryArgs) -> Result<QueryArgs, CliError> {
         }
     }
     Ok(args)
+}
+
+/// Makes the port after the name of a node, if there is one, the modifier of a query for an attribute of a port.
+pub(super) fn set_named_port(
+    args: &mut QueryArgs,
+    snapshot: &Snapshot,
+    text: &str,
+) -> Result<(), CliError> {
+    match named_port(snapshot, text)? {
+        Some(port) => set_port(args, text, port),
+        None => Ok(()),
+    }
 }
 
 /// The port after the name of a node; `None` if the text ends with the name, or is a LID, GUID, GID or directed route.

@@ -160,7 +160,7 @@ impl CounterQuery {
 }
 
 /// The modifier, if one is there.
-fn modifier(rest: &[String]) -> Result<Option<u32>, CliError> {
+pub(super) fn modifier(rest: &[String]) -> Result<Option<u32>, CliError> {
     match rest {
         [] => Ok(None),
         [modifier] => {
