@@ -1,6 +1,8 @@
 //! Changes of a port: the values to write, a check that the change does not cut off this host, and a check that the
 //! port accepted the change.
 
+mod vendor_speeds;
+
 use alloc::{
     collections::{BTreeSet, VecDeque},
     string::{String, ToString as _},
@@ -209,6 +211,10 @@ pub enum PortChangeError {
         /// The port at the other end of the cable, as text for a message.
         other_end: String,
     },
+    /// FDR10 was requested of a port whose device lacks the vendor attribute that enables it, or says that the port does not
+    /// support it.
+    #[error("speed=FDR10: the port does not support FDR10")]
+    NoFdr10,
 }
 
 /// The change of one port.

@@ -7,6 +7,7 @@ use std::{
 };
 
 use ib_diag::{Contents, PortAction, PortChange, Snapshot};
+use ib_mad::Mad;
 use ib_routing::PortRef;
 use ib_smp::PortInfo;
 use ib_subnet::active_speed;
@@ -74,6 +75,7 @@ pub fn run(args: PortArgs, as_json: bool) -> Result<Verdict, CliError> {
     let before = before.ok_or_else(|| {
         CliError::input(format_args!("{}: the port does not respond", args.place))
     })?;
+    let vendor = vendor_speeds_request(live, &change, m_key)?;
     let seen = Seen {
         snapshot: &snapshot,
         at,
@@ -89,7 +91,7 @@ pub fn run(args: PortArgs, as_json: bool) -> Result<Verdict, CliError> {
         return Ok(Verdict::Holds);
     }
     let mut taken = true;
-    for request in change.requests(&before, m_key) {
+    for request in vendor.into_iter().chain(change.requests(&before, m_key)) {
         let outcome = live.send(vec![request])?.pop();
         match outcome {
             Some(Ok(mad)) if mad_status(&mad).is_ok() => {}
@@ -115,6 +117,21 @@ pub fn run(args: PortArgs, as_json: bool) -> Result<Verdict, CliError> {
         false => seen.conclude(after, taken)?,
     }
     Ok(Verdict::of(taken))
+}
+
+/// The Set of the vendor attribute that enables or disables FDR10, if the change needs it.
+fn vendor_speeds_request(
+    live: &Live,
+    change: &PortChange,
+    m_key: MKey,
+) -> Result<Option<Mad>, CliError> {
+    let Some(read) = change.vendor_read_request(m_key) else {
+        return Ok(None);
+    };
+    let answer = live.send(vec![read])?.pop().and_then(Result::ok);
+    let before = answer.and_then(|mad| change.read_vendor(&mad));
+    let request = change.vendor_request(before.as_ref(), m_key);
+    request.map_err(CliError::input)
 }
 
 /// The status of an SMP; the top bit is the direction.

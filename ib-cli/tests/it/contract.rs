@@ -320,6 +320,30 @@ fn a_change_of_a_port_is_said_before_it_is_made_and_takes_a_route_around_the_lin
 }
 
 #[test]
+fn a_speed_beyond_port_info_is_set_by_the_vendor_attribute() {
+    let fabric = Fabric::start("real-fdr10-152");
+    let links = fabric.json(0, &["links"]);
+    let mut links = links["links"].as_array().unwrap().iter();
+    let end = &links.find(|link| link["speed"] == "FDR10").unwrap()["b"];
+    let port = format!("{}:{}", end["node_guid"].as_str().unwrap(), end["port"]);
+    let enabled = || {
+        let info = fabric.json(0, &["query", "mlnxextportinfo", "--to", &port]);
+        info[0]["fields"]["link_speed_enabled"].clone()
+    };
+    for (speed, expected) in [("speed=QDR", 0), ("speed=FDR10", 1)] {
+        assert_eq!(fabric.json(0, &["port", &port, speed])["taken"], true);
+        assert_eq!(enabled(), expected);
+    }
+    let without = Fabric::start("gen-ring-5");
+    let own = without.json(0, &["ports"])["ports"][0]["node_guid"].clone();
+    let port = format!("{}:1", own.as_str().unwrap());
+    let output = without.run(&["port", &port, "speed=FDR10", "--dry-run"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("does not support FDR10"), "{said}");
+}
+
+#[test]
 fn the_nodes_on_a_directed_route_and_the_users_of_a_link_are_named() {
     let mut fabric = Fabric::start("gen-karyn-4-2");
     let nodes = fabric.json(0, &["nodes"]);
