@@ -312,26 +312,37 @@ fn guids_held(client: &mut Client) -> GuidInfo {
     GuidInfo::from_bytes(*smp.smp_data())
 }
 
+/// A record of the first block of the client's GUIDs, and the components that name its third GUID.
+fn third_guid(client: &Client) -> (GuidInfoRecord, GuidInfoComponents) {
+    let mut record = GuidInfoRecord::default();
+    record.set_lid(client.lid()).set_block_num(0);
+    let block = GuidInfoComponents::LID | GuidInfoComponents::BLOCK_NUM;
+    (record, block | GuidInfoComponents::GUID_BLOCK_2)
+}
+
+/// Number of Sets of GUIDInfo that the manager has sent.
+fn guid_infos_set(client: &Client) -> usize {
+    let sets = client.running.transport.sent_with(Method::SET);
+    let sets = sets.iter().filter(|set| set.attribute_id() == GuidInfo::ID);
+    sets.count()
+}
+
 #[test]
 fn a_port_holds_its_alias_guid_and_is_found_by_it() {
     let mut client = Client::new("real-edr-102");
-    let mut record = GuidInfoRecord::default();
-    record.set_lid(client.lid()).set_block_num(0);
-    let third =
-        GuidInfoComponents::LID | GuidInfoComponents::BLOCK_NUM | GuidInfoComponents::GUID_BLOCK_2;
+    let (record, third) = third_guid(&client);
     let given = client.set(&record, third.into()).unwrap();
     let alias = given.guid_info().guid_block(2).unwrap();
     assert_ne!(alias, Guid::NONE, "the manager chooses one");
     client.running.run_for(Duration::from_millis(10));
     assert_eq!(guids_held(&mut client), *given.guid_info());
-    let written = |client: &Client| {
-        let sets = client.running.transport.sent_with(Method::SET);
-        let sets = sets.iter().filter(|set| set.attribute_id() == GuidInfo::ID);
-        sets.count()
-    };
-    assert_eq!(written(&client), 1);
+    assert_eq!(guid_infos_set(&client), 1);
     client.running.run_for(Duration::from_secs(5));
-    assert_eq!(written(&client), 1, "the port has confirmed its block");
+    assert_eq!(
+        guid_infos_set(&client),
+        1,
+        "the port has confirmed its block"
+    );
     let refused = |event: &Event| matches!(event, Event::Refused { .. });
     assert!(!client.running.events.iter().any(refused));
 
@@ -352,10 +363,7 @@ fn a_port_holds_its_alias_guid_and_is_found_by_it() {
 #[test]
 fn a_port_that_does_not_answer_gets_its_alias_guid_later() {
     let mut client = Client::new("real-edr-102");
-    let mut record = GuidInfoRecord::default();
-    record.set_lid(client.lid()).set_block_num(0);
-    let third =
-        GuidInfoComponents::LID | GuidInfoComponents::BLOCK_NUM | GuidInfoComponents::GUID_BLOCK_2;
+    let (record, third) = third_guid(&client);
     let node = client.port.node;
     let behave = |client: &Client, behaviour| {
         let sim = &client.running.sim;
@@ -373,18 +381,13 @@ fn a_port_that_does_not_answer_gets_its_alias_guid_later() {
 #[test]
 fn alias_guids_that_a_port_refuses_are_not_sent_without_end() {
     let mut client = Client::new("real-edr-102");
-    let mut record = GuidInfoRecord::default();
-    record.set_lid(client.lid()).set_block_num(0);
-    let third =
-        GuidInfoComponents::LID | GuidInfoComponents::BLOCK_NUM | GuidInfoComponents::GUID_BLOCK_2;
+    let (record, third) = third_guid(&client);
     let node = client.port.node;
     let sim = &client.running.sim;
     sim.with(|sim| sim.set_behaviour(node, Behaviour::Byzantine(Corruption::Status)));
     client.set(&record, third.into()).unwrap();
     client.running.run_for(Duration::from_secs(1));
-    let sets = client.running.transport.sent_with(Method::SET);
-    let sets = sets.iter().filter(|set| set.attribute_id() == GuidInfo::ID);
-    assert_eq!(sets.count(), 1);
+    assert_eq!(guid_infos_set(&client), 1);
     let refused = |event: &&Event| matches!(event, Event::Refused { .. });
     assert_eq!(client.running.events.iter().filter(refused).count(), 1);
 }
