@@ -23,8 +23,7 @@ use std::time::Duration;
 
 use ib_mad::{Engine, Instant, Mad, MgmtClass};
 use ib_routing::Fabric;
-use ib_transport::ibsim::{Control, Datagram};
-use ib_transport::mmsg::Arrivals;
+use ib_transport::ibsim::{Control, Datagram, Messages};
 use ib_transport::{Clock, MonotonicClock};
 use thiserror::Error;
 
@@ -39,7 +38,7 @@ use poller::{Poller, Ready};
 use silence::Silence;
 use socket::{Credentials, Socket};
 
-/// Datagrams read from one client before the others get their turn.
+/// Messages read from one client before the others get their turn.
 const MAX_BURST: usize = 64;
 
 /// Longest sleep: how soon a request to stop is seen.
@@ -105,8 +104,6 @@ pub struct Server {
     probed_at: Instant,
     silence: Silence,
     observer: Option<Observer>,
-    /// Space for a read of a client's datagrams. One byte more than a datagram has shows a longer one.
-    space: Arrivals<{ Datagram::LEN + 1 }>,
     /// Slots of the clients that messages wait for, each once.
     waiting: Vec<usize>,
 }
@@ -143,7 +140,6 @@ impl Server {
             probed_at: Instant::ZERO,
             silence: Silence::default(),
             observer: None,
-            space: Arrivals::default(),
             waiting: Vec::new(),
         })
     }
@@ -173,6 +169,7 @@ impl Server {
         let input = console.map(|console| input::read_lines(console, self.poller.alarm()));
         let mut console = Console::default();
         let mut ready = Vec::new();
+        let mut space = Messages::default();
         if self.started {
             self.start()?;
         }
@@ -201,7 +198,7 @@ impl Server {
                 }
             }
             // Clients get their turn after each line, so an endless console does not shut them out.
-            self.serve(&mut ready);
+            self.serve(&mut ready, &mut space);
             let wait = if executed {
                 Duration::ZERO
             } else {
@@ -237,11 +234,11 @@ impl Server {
     }
 
     /// Reads the sockets that are readable, and handles all due events of the fabric.
-    fn serve(&mut self, ready: &mut Vec<Ready>) {
+    fn serve(&mut self, ready: &mut Vec<Ready>, space: &mut Messages) {
         for from in ready.drain(..) {
             match from {
                 Ready::Control => self.serve_control(),
-                Ready::Client(slot) => self.serve_client(slot),
+                Ready::Client(slot) => self.serve_client(slot, space),
             }
         }
         self.settle();
@@ -272,26 +269,23 @@ impl Server {
         }
     }
 
-    /// Reads a client's datagrams, which enter the fabric batch by batch.
-    fn serve_client(&mut self, slot: usize) {
-        let mut read = 0;
-        while read < MAX_BURST {
+    /// Reads a client's messages into `space`. They enter the fabric batch by batch.
+    fn serve_client(&mut self, slot: usize, space: &mut Messages) {
+        let mut count = 0_usize;
+        while count < MAX_BURST {
             let Some(Some(client)) = self.clients.get_mut(slot) else {
                 return;
             };
-            client.socket.receive(&mut self.space);
-            for index in 0..self.space.len() {
-                let datagram = self.space.get(index).and_then(Datagram::parse);
-                if let Some(datagram) = datagram.copied() {
-                    self.take(slot, &datagram);
-                }
+            client.socket.receive(space);
+            for message in space.iter() {
+                self.take(slot, message);
+                count = count.saturating_add(1);
             }
             self.settle();
             // What arrives from now on makes the socket readable again.
-            if !self.space.is_full() {
+            if !space.is_full() {
                 return;
             }
-            read = self.space.len().saturating_add(read);
         }
     }
 

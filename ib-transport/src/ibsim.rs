@@ -5,10 +5,13 @@
 //! [`Datagram`]s with a socket that the server keeps for it alone. Numbers are in the machine's byte order except
 //! where a field says otherwise: the layouts are those of C structures on a 64-bit machine.
 //!
-//! Source: ibsim 0.10 and 0.12, `sim.h`, and what the packaged programs send.
+//! Source: ibsim 0.10 and 0.12, `sim.h`, and what the packaged programs send. [`control_type::JOIN`] is an addition of
+//! this project: a client and a server that both have it put several messages in one datagram of the socket.
 
 #[cfg(target_os = "linux")]
 mod client;
+#[cfg(target_os = "linux")]
+mod messages;
 
 use ib_mad::Mad;
 use ib_wire::Lid;
@@ -17,6 +20,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 #[cfg(target_os = "linux")]
 pub use client::{IbsimOptions, IbsimPort};
+#[cfg(target_os = "linux")]
+pub use messages::{MAX_JOINED, Messages, send_messages};
 
 /// First word of every control message.
 pub const MAGIC: u32 = 0xdead_beef;
@@ -45,6 +50,10 @@ pub mod control_type {
     pub const SET_ISSM: u32 = 9;
     /// The first 32 P_Keys of the port.
     pub const GET_P_KEYS: u32 = 10;
+    /// Asks how many messages the server takes and sends in one datagram of the slot's socket. Data: none in the request,
+    /// the number as a 32-bit word in the reply. From then on both sides may join messages, one behind the other. ibsim
+    /// does not have this type: it returns the request unchanged, without a number.
+    pub const JOIN: u32 = 256;
 }
 
 /// A control message, request or reply.

@@ -2,7 +2,7 @@
 
 use ib_routing::{NodeIdx, PortRef};
 use ib_transport::Clock as _;
-use ib_transport::ibsim::{ClientInfo, Control, control_type};
+use ib_transport::ibsim::{ClientInfo, Control, MAX_JOINED, control_type};
 use ib_wire::PortNum;
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -23,13 +23,16 @@ impl Server {
         let own = self.owner_of(slot) == from.address.as_ref() && from.address.is_some();
         let answered = match type_ {
             control_type::CONNECT => self.connect(&mut message, from),
-            control_type::DISCONNECT..=control_type::GET_P_KEYS if !own => None,
+            control_type::DISCONNECT..=control_type::GET_P_KEYS | control_type::JOIN if !own => {
+                None
+            }
             control_type::DISCONNECT => {
                 self.free_slot(slot);
                 Some(())
             }
             control_type::SET_ISSM => self.set_is_sm(slot, &message),
             control_type::GET_PORT..=control_type::GET_P_KEYS => self.describe(slot, &mut message),
+            control_type::JOIN => self.join_messages(slot, &mut message),
             _ => Some(()),
         };
         if answered.is_none() {
@@ -117,6 +120,7 @@ impl Server {
             has_asked: false,
             socket,
             owner,
+            per_datagram: 1,
             posted: Vec::new(),
         });
         info.id = u32::from(slot).into();
@@ -188,6 +192,13 @@ impl Server {
         }
         self.clients.get_mut(slot)?.as_mut()?.is_sm = on;
         self.sim.set_is_sm(port, on).ok()
+    }
+
+    /// Joins the messages to a client from now on, and says how many of its own it may join.
+    fn join_messages(&mut self, slot: usize, message: &mut Control) -> Option<()> {
+        self.clients.get_mut(slot)?.as_mut()?.per_datagram = MAX_JOINED;
+        message.set_data(&(MAX_JOINED as u32).to_ne_bytes());
+        Some(())
     }
 
     /// Answers the questions about the port that a client is attached to.

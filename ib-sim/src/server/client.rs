@@ -27,6 +27,8 @@ pub(super) struct Client {
     pub(super) socket: Socket,
     /// The address of its control socket: control messages for the slot are taken from there only.
     pub(super) owner: Address,
+    /// Messages that it takes in one datagram.
+    pub(super) per_datagram: usize,
     /// Messages to the client that are not sent yet.
     pub(super) posted: Vec<Datagram>,
 }
@@ -61,7 +63,7 @@ impl Client {
     pub(super) fn send_posted(&mut self) -> Vec<Datagram> {
         let mut done = 0;
         while let Some(rest) = self.posted.get(done..).filter(|rest| !rest.is_empty()) {
-            done = match self.socket.send(rest) {
+            done = match self.socket.send(rest, self.per_datagram) {
                 Sent::Count(count) => done.saturating_add(count),
                 // It may read meanwhile, so the next message is tried.
                 Sent::Full => done.saturating_add(1),
@@ -193,6 +195,7 @@ mod tests {
             has_asked: false,
             socket: Socket::Unix(socket),
             owner: Address::Udp(SocketAddr::from((Ipv4Addr::LOCALHOST, 1))),
+            per_datagram: 1,
             posted: Vec::new(),
         };
         (client, clients)

@@ -10,8 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr as UnixAddr, UnixDatagram};
 
-use ib_transport::ibsim::{Control, Datagram};
-use ib_transport::mmsg::{Arrivals, send_batch};
+use ib_transport::ibsim::{Control, Datagram, Messages, send_messages};
 use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_passcred;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketAddrAny, recvmsg};
@@ -214,14 +213,14 @@ impl Socket {
 
     /// Reads the next messages of the client. There are none after an error: that of a client that is gone shows when
     /// something is sent to it.
-    pub(super) fn receive<const N: usize>(&self, messages: &mut Arrivals<N>) {
+    pub(super) fn receive(&self, messages: &mut Messages) {
         while messages.read(self) == Err(Errno::INTR) {}
     }
 
-    /// Sends the first of these messages to the client, at least one of them.
-    pub(super) fn send(&self, messages: &[Datagram]) -> Sent {
+    /// Sends the first of these messages to the client, at least one of them, and up to `per_datagram` in one datagram.
+    pub(super) fn send(&self, messages: &[Datagram], per_datagram: usize) -> Sent {
         loop {
-            return match send_batch(self, messages) {
+            return match send_messages(self, messages, per_datagram) {
                 Ok(count) => Sent::Count(count),
                 Err(Errno::INTR) => continue,
                 Err(Errno::AGAIN) => Sent::Full,

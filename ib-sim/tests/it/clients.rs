@@ -10,9 +10,9 @@ use ib_smp::{
     CapabilityMask, LinearForwardingTable, MftModifier, MulticastForwardingTable, PortInfo,
     SmpDirected, SwitchInfo,
 };
-use ib_transport::ibsim::{Control, Datagram, control_type};
+use ib_transport::ibsim::{Control, Datagram, MAX_JOINED, control_type};
 use ib_wire::{Guid, Lid};
-use zerocopy::FromZeros;
+use zerocopy::{FromZeros, IntoBytes};
 
 use ib_testkit::worked_traces::{
     path,
@@ -104,6 +104,35 @@ fn a_client_has_no_say_over_the_slot_of_another_one() {
         None,
         "the slot is free"
     );
+}
+
+/// The number of messages in each of the next datagrams, until `expected` messages have arrived.
+fn messages_by_datagram(client: &RawClient, expected: usize) -> Vec<usize> {
+    let mut space = [0; 2 * MAX_JOINED * Datagram::LEN];
+    let mut counts = Vec::new();
+    while counts.iter().sum::<usize>() < expected {
+        let length = client.data.recv(&mut space).unwrap();
+        assert_eq!(length % Datagram::LEN, 0);
+        counts.push(length / Datagram::LEN);
+    }
+    counts
+}
+
+#[test]
+fn messages_are_joined_for_the_client_that_asked_for_it_alone() {
+    let server = Running::start("");
+    let single = server.raw(1_000_001, "H", false).unwrap();
+    let joining = server.raw(1_000_002, "H", false).unwrap();
+    assert_eq!(joining.ask(control_type::JOIN, single.slot, &[]), None);
+    let granted = joining.ask(control_type::JOIN, joining.slot, &[]).unwrap();
+    let granted = u32::from_ne_bytes(*granted.first_chunk().unwrap());
+    assert_eq!(granted as usize, MAX_JOINED);
+    // No port has LID 5: each request comes back.
+    let joined: Vec<_> = (0..MAX_JOINED as u64).map(query).collect();
+    for (client, counts) in [(&single, vec![1; MAX_JOINED]), (&joining, vec![MAX_JOINED])] {
+        client.data.send(joined.as_bytes()).unwrap();
+        assert_eq!(messages_by_datagram(client, MAX_JOINED), counts);
+    }
 }
 
 #[test]

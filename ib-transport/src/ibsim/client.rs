@@ -25,11 +25,8 @@ use rustix::{
 };
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
-use super::{ClientInfo, Control, Datagram, control_type};
-use crate::{
-    MadTransport, Received, TransportError,
-    mmsg::{Arrivals, MAX_BATCH, send_batch},
-};
+use super::{ClientInfo, Control, Datagram, MAX_JOINED, Messages, control_type, send_messages};
+use crate::{MadTransport, Received, TransportError, mmsg::MAX_BATCH};
 
 /// SMInfo (IBA vol. 1, 14.2.5.13).
 const SM_INFO: AttributeId = AttributeId(0x0020);
@@ -64,6 +61,8 @@ pub struct IbsimPort {
     data: UnixDatagram,
     /// Our slot in the server.
     slot: u32,
+    /// Messages that the server takes in one datagram.
+    per_datagram: usize,
     /// The node we sit on, as the server names it.
     node: String,
     /// Messages that wait to be sent; fewer than [`MAX_BATCH`] between two calls.
@@ -72,8 +71,8 @@ pub struct IbsimPort {
     arrived: VecDeque<Received>,
     /// Time of the last read, if it found all that was there and no further one was left out since.
     emptied_at: Option<Instant>,
-    /// Space for a read. One byte more than a message has shows a longer one.
-    space: Arrivals<{ Datagram::LEN + 1 }>,
+    /// Space for a read.
+    space: Messages,
 }
 
 impl fmt::Debug for IbsimPort {
@@ -142,17 +141,19 @@ impl IbsimPort {
             control,
             data,
             slot: info.id.get(),
+            per_datagram: 1,
             node: String::from_utf8_lossy(info.node_name()).into_owned(),
             queued: Vec::with_capacity(MAX_BATCH),
             arrived: VecDeque::new(),
             emptied_at: None,
-            space: Arrivals::default(),
+            space: Messages::default(),
         };
         let slot =
             address(&format!("{server}:out{}", port.slot)).map_err(io_error("name a socket"))?;
         port.data
             .connect_addr(&slot)
             .map_err(io_error("connect to the slot's socket"))?;
+        port.join_messages()?;
         if is_refused_as_manager && !port.unregister_dead_manager()? {
             return Err(refused(format!(
                 "the simulator `{server}` refuses a second subnet manager on {node}: one sits there and is alive"
@@ -162,6 +163,19 @@ impl IbsimPort {
             port.announce_sm(true)?;
         }
         Ok(port)
+    }
+
+    /// Agrees with the server that messages are joined, if it can do that; ibsim cannot.
+    fn join_messages(&mut self) -> Result<(), TransportError> {
+        let question = Control::new(control_type::JOIN, self.slot, &[]);
+        let reply = exchange(&self.control, &question, &self.node)?;
+        let number = reply.data.first_chunk().copied().map(u32::from_ne_bytes);
+        let is_number = reply.type_.get() == control_type::JOIN && reply.len.get() == 4;
+        let number = number.filter(|_| is_number).map(usize::try_from);
+        if let Some(Ok(number)) = number {
+            self.per_datagram = number.clamp(1, MAX_JOINED);
+        }
+        Ok(())
     }
 
     /// Asks for the SMInfo of the own node. The server passes that on to the manager that is registered there, and
@@ -221,10 +235,7 @@ impl IbsimPort {
     fn read(&mut self) -> Result<(), TransportError> {
         loop {
             match self.space.read(&self.data) {
-                // A message of another size is no datagram of this protocol.
-                Ok(()) => self
-                    .arrived
-                    .extend(self.space.iter().filter_map(Datagram::parse).map(received)),
+                Ok(()) => self.arrived.extend(self.space.iter().map(received)),
                 Err(Errno::INTR) => continue,
                 Err(Errno::AGAIN) => {}
                 Err(error) => return Err(gone(error)),
@@ -240,7 +251,7 @@ impl IbsimPort {
     fn send_queued(&mut self, deadline: Option<std::time::Instant>) -> Result<(), TransportError> {
         let mut sent = 0;
         while let Some(rest) = self.queued.get(sent..).filter(|rest| !rest.is_empty()) {
-            match send_batch(&self.data, rest) {
+            match send_messages(&self.data, rest, self.per_datagram) {
                 Ok(count) => sent = sent.saturating_add(count),
                 Err(Errno::INTR) => {}
                 // The server's queue is full. It may itself wait for us to read: take what is there.
@@ -492,11 +503,12 @@ mod tests {
             control,
             data,
             slot: 0,
+            per_datagram: 1,
             node: "H".to_owned(),
             queued: Vec::new(),
             arrived: VecDeque::new(),
             emptied_at: None,
-            space: Arrivals::default(),
+            space: Messages::default(),
         };
         (port, servers_control, servers_data)
     }
