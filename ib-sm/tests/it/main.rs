@@ -22,6 +22,7 @@ mod limits;
 mod load;
 mod m_key;
 mod malformed_nodes;
+mod observer;
 mod options;
 mod partial;
 mod partitions;
