@@ -5,8 +5,8 @@ use std::time::Duration;
 use ib_mad::{Attribute as _, Method, MgmtClass};
 use ib_routing::engine;
 use ib_sa::{ComponentMask, McMemberRecord};
-use ib_sm::{Event, Partitions, Phase, SweepCause, SweepKind};
-use ib_smp::{NodeType, PartitionKeyTable, PortState};
+use ib_sm::{Event, Partitions, Phase, SmConfig, SweepCause, SweepKind};
+use ib_smp::{LinearForwardingTable, NodeType, PartitionKeyTable, PortState};
 use ib_subnet::PortSummary;
 use ib_testkit::lab::{Lab, Running, client::Client};
 use ib_transport::Clock;
@@ -275,4 +275,42 @@ fn the_status_during_a_sweep_counts_its_requests_from_its_start() {
         }
     }
     assert!(most > 1, "{most}");
+}
+
+/// A change of the configuration that a test makes.
+type OptionSetter = fn(&mut SmConfig);
+
+/// Number of entries of forwarding tables that are written after a cable was lost and the configuration changed then.
+fn entries_moved_by(change: OptionSetter) -> usize {
+    let lab = Lab::new("gen-torus-4x4x4").routing(&engine::MINHOP);
+    let (cable, _) = lab.fabric.switch_links().next().unwrap();
+    let mut running = lab.up();
+    running.sim.with(|sim| sim.unlink(cable).unwrap());
+    running.resweep();
+    running.transport.sent.clear();
+    let mut config = running.sm.config().clone();
+    change(&mut config);
+    let now = running.sim.now();
+    assert!(running.sm.reconfigure(now, config).is_empty());
+    running.run_until_up();
+    let sets = running.transport.sent_with(Method::SET).into_iter();
+    sets.filter(|set| set.attribute_id() == LinearForwardingTable::ID)
+        .count()
+}
+
+#[test]
+fn options_of_the_routes_replace_repaired_routes_and_others_leave_them() {
+    let others: [OptionSetter; 2] = [|_| {}, |config| config.sminfo_polling_timeout *= 2];
+    for change in others {
+        assert_eq!(entries_moved_by(change), 0);
+    }
+    let of_routes: [OptionSetter; 4] = [
+        |config| config.routing_engines = vec![engine::SSSP.clone()],
+        |config| config.no_fallback = true,
+        |config| config.route_options.lash_start_vl = 1,
+        |config| config.route_tables.lfts = Some(String::new()),
+    ];
+    for (number, change) in of_routes.into_iter().enumerate() {
+        assert!(entries_moved_by(change) > 0, "option {number}");
+    }
 }
