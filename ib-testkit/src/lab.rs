@@ -214,6 +214,20 @@ impl Running {
         false
     }
 
+    /// Runs the manager for this long, and the work that it hands out, as a host with threads does.
+    pub fn run_for_with_work(&mut self, time: Duration) {
+        let end = self.sim.now() + time;
+        loop {
+            let now = self.sim.now();
+            while let Some(work) = self.sm.poll_work() {
+                self.sm.handle_done(now, work.run());
+            }
+            if self.run_for_at_most(end.since(now), 1) {
+                return;
+            }
+        }
+    }
+
     /// Returns true if a sweep has ended, with or without errors.
     pub fn has_swept(&self) -> bool {
         let ends = |event: &Event| matches!(event, Event::SubnetUp(_) | Event::SweepFailed(_));
