@@ -4,12 +4,13 @@ use std::ops::ControlFlow;
 
 use ib_mad::{Attribute as _, Method};
 use ib_routing::{PortRef, engine};
-use ib_sm::Event;
-use ib_smp::{LinearForwardingTable, PortState};
+use ib_sm::{Event, Phase};
+use ib_smp::{LinearForwardingTable, PortState, SmState};
 use ib_testkit::{
     data::fabric_files,
     lab::{Lab, Running},
 };
+use ib_transport::Clock as _;
 use ib_wire::{Lid, PortNum};
 
 fn name(path: &std::path::Path) -> String {
@@ -144,4 +145,59 @@ fn the_last_engine_that_fails_promises_no_other() {
         _ => ControlFlow::Continue(()),
     });
     assert!(said.unwrap().contains("the next engine is tried"));
+}
+
+fn count(running: &Running, is: impl Fn(&Event) -> bool) -> usize {
+    running.events.iter().filter(|event| is(event)).count()
+}
+
+#[test]
+fn the_events_of_a_bring_up_name_each_phase_each_node_and_each_lid_once() {
+    use Phase::{Discover, Lids, Program, Route, Verify};
+    let fabric = Lab::new("gen-ring-5").fabric;
+    let mut running = Lab::new("gen-ring-5").up();
+    let phases = |running: &Running| -> Vec<Phase> {
+        let started = running.events.iter().filter_map(|event| match event {
+            Event::PhaseStarted(phase) => Some(*phase),
+            _ => None,
+        });
+        started.collect()
+    };
+    assert_eq!(phases(&running), [Discover, Lids, Route, Verify, Program]);
+    let appeared = |event: &Event| matches!(event, Event::NodeAppeared { .. });
+    assert_eq!(count(&running, appeared), fabric.nodes().len());
+    let assigned = |event: &Event| matches!(event, Event::LidAssigned { .. });
+    let lids = running.sm.lids().destinations().len();
+    assert_eq!(count(&running, assigned), lids);
+    let (from, to) = (SmState::DISCOVERING, SmState::MASTER);
+    let elected = |event: &Event| matches!(event, Event::SmStateChanged { from: a, to: b } if (*a, *b) == (from, to));
+    let any_state = |event: &Event| matches!(event, Event::SmStateChanged { .. });
+    assert_eq!(
+        (count(&running, elected), count(&running, any_state)),
+        (1, 1)
+    );
+    // What is as it was is not named again.
+    running.events.clear();
+    running.resweep();
+    assert_eq!(phases(&running), [Discover, Lids, Route, Verify, Program]);
+    let named = |event: &Event| {
+        appeared(event)
+            || assigned(event)
+            || any_state(event)
+            || matches!(
+                event,
+                Event::NodesUnreachable { .. }
+                    | Event::TablesChange { .. }
+                    | Event::TablesHealed { .. }
+            )
+    };
+    assert_eq!(count(&running, named), 0, "{:?}", running.events);
+}
+
+#[test]
+fn the_phases_of_a_sweep_add_up_to_its_time() {
+    let mut running = Lab::new("gen-ring-5").start();
+    let started = running.sim.now();
+    let summary = running.run_until_up();
+    assert_eq!(summary.phases.total(), running.sim.now().since(started));
 }
