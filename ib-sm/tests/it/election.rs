@@ -6,11 +6,12 @@ use ib_mad::{
     Attribute as _, Engine as _, Input, Instant, MadAddress, Method, SmKey, TransactionId,
 };
 use ib_routing::PortRef;
+use ib_sa::{ComponentMask, NodeRecord, SaMad};
 use ib_sm::{Event, SmConfig, SubnetManager};
 use ib_smp::{SmInfo, SmState, SmpLidRouted};
-use ib_testkit::lab::{Lab, managers::Managers};
-use ib_transport::{MadTransport as _, Received, receive};
-use ib_wire::Lid;
+use ib_testkit::lab::{Lab, client::Client, managers::Managers};
+use ib_transport::{Clock as _, MadTransport as _, Received, receive};
+use ib_wire::{Lid, Sl};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -84,6 +85,80 @@ fn the_master_hands_the_subnet_to_a_higher_manager() {
     managers.run_for(30 * SECOND);
     assert_eq!(managers.states(), [SmState::STANDBY, SmState::MASTER]);
     assert!(managers.hosts[1].sm.is_up());
+    let refused = |event: &Event| matches!(event, Event::HandoverRefused { .. });
+    assert!(!managers.hosts[0].events.iter().any(refused));
+}
+
+/// The new master assigns LIDs, so those that the old one remembers may belong to others by the time it is master again.
+#[test]
+fn a_manager_that_hands_over_forgets_the_lids_unless_it_is_to_honour_them() {
+    for honours in [false, true] {
+        let (mut managers, ports) = Managers::new("gen-ring-5");
+        managers.start_as(ports[0], |config| {
+            config.sm_priority = 1;
+            config.honor_guid2lid = honours;
+        });
+        managers.run_for(5 * SECOND);
+        let lids = managers.hosts[0].sm.guid2lid().len();
+        assert_eq!(lids, managers.hosts[0].sm.lids().num_lids());
+        managers.start(ports[1], 9);
+        managers.run_for(30 * SECOND);
+        assert_eq!(managers.states(), [SmState::STANDBY, SmState::MASTER]);
+        let kept = managers.hosts[0].sm.guid2lid().len();
+        assert_eq!(kept, if honours { lids } else { 0 });
+    }
+}
+
+/// The registrations of a manager that finds another master are those from before: hosts have registered with that one.
+#[test]
+fn a_manager_that_stands_by_keeps_no_registrations_of_its_own_and_answers_no_query() {
+    let (mut managers, ports) = Managers::new("gen-ring-5");
+    managers.start(ports[0], 9);
+    managers.run_for(5 * SECOND);
+    let kept = {
+        let client = Client::new("gen-ring-5");
+        client.running.sm.registrations(client.running.sim.now())
+    };
+    assert_eq!(kept.groups.len(), 1, "the group of IPoIB");
+    let standby = managers.start_as(ports[1], |config| {
+        config.sm_priority = 2;
+        config.registrations = kept;
+    });
+    let now = managers.sim.now();
+    assert_eq!(
+        managers.hosts[standby].sm.registrations(now).groups.len(),
+        1
+    );
+    managers.run_for(5 * SECOND);
+    assert_eq!(managers.states(), [SmState::MASTER, SmState::STANDBY]);
+    let now = managers.sim.now();
+    assert_eq!(managers.hosts[standby].sm.registrations(now).groups, []);
+    let query = SaMad::query(Method::GET_TABLE, &NodeRecord::default(), ComponentMask(0));
+    for (host, answers) in [(0, true), (standby, false)] {
+        let sm = &mut managers.hosts[host].sm;
+        let mad = query.to(MadAddress::gsi(Lid(2), Sl::ZERO));
+        sm.handle_input(now, Input::Mad(&mad));
+        let sent: Vec<_> = std::iter::from_fn(|| sm.poll_transmit(now)).collect();
+        assert_eq!(!sent.is_empty(), answers, "manager {host}");
+    }
+}
+
+#[test]
+fn who_has_taken_over_polls_no_master() {
+    let (mut managers, ports) = Managers::new("gen-ring-5");
+    managers.start(ports[0], 3);
+    managers.run_for(5 * SECOND);
+    let standby = managers.start_as(ports[1], |config| {
+        config.sm_priority = 2;
+        config.sweep_interval = None;
+    });
+    managers.run_for(15 * SECOND);
+    managers.die(0, ports[0]);
+    managers.run_for(120 * SECOND);
+    assert_eq!(managers.hosts[standby].sm.state(), SmState::MASTER);
+    let before = managers.hosts[standby].sent;
+    managers.run_for(100 * SECOND);
+    assert_eq!(managers.hosts[standby].sent, before);
 }
 
 #[test]
