@@ -403,3 +403,27 @@ fn the_rate_of_a_path_is_that_of_its_links() {
     let rates: BTreeSet<_> = rates.filter_map(|(_, _, port)| port.rate()).collect();
     assert_eq!(rates, BTreeSet::from([path.rate()]));
 }
+
+/// An answer to what is no request could be answered in turn, without end.
+#[test]
+fn what_is_no_request_is_not_answered() {
+    let mut client = Client::new("gen-ring-5");
+    let methods = [
+        Method::GET_RESP,
+        Method::DELETE_RESP,
+        Method::REPORT_RESP,
+        Method::SEND,
+        Method::TRAP,
+        Method::REPORT,
+        Method::TRAP_REPRESS,
+    ];
+    for method in methods {
+        let query = SaMad::query(method, &NodeRecord::default(), ComponentMask(0));
+        client.send(&query);
+        assert!(client.receive().is_none(), "{method:?}");
+    }
+    let unknown = SaMad::query(Method(0x5f), &NodeRecord::default(), ComponentMask(0));
+    client.send(&unknown);
+    let refusal = client.receive().expect("an unknown method is a request");
+    assert!(!refusal.header().status().is_ok());
+}

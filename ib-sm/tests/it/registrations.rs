@@ -242,3 +242,40 @@ fn a_line_that_lacks_something_is_named() {
     let lonely = "mcm_port: port_gid=0x1:0x2 scope_state=0x21 proxy_join=0x0\n";
     assert_eq!(Registrations::parse(lonely, WRITTEN).unwrap_err().line, 1);
 }
+
+/// A host of the manager writes its file when the version has changed.
+#[test]
+fn the_version_grows_with_each_kind_of_registration_and_with_nothing_else() {
+    let mut client = Client::of(Lab::new("gen-ring-5").up());
+    let steps: [fn(&mut Client); 4] = [
+        |client| _ = join(client),
+        subscribe,
+        |client| offer(client, 1000),
+        ask_for_alias,
+    ];
+    let mut before = client.running.sm.registrations_version();
+    for (number, step) in steps.into_iter().enumerate() {
+        step(&mut client);
+        let after = client.running.sm.registrations_version();
+        assert!(after > before, "{number}: {after}");
+        client.table(&McMemberRecord::default(), ib_sa::ComponentMask(0));
+        assert_eq!(client.running.sm.registrations_version(), after);
+        before = after;
+    }
+}
+
+/// A host whose link was down meanwhile may have lost what it had registered, or been restarted.
+#[test]
+fn a_host_whose_port_is_not_active_is_asked_to_register_again() {
+    let mut client = registered();
+    let kept = kept(&client);
+    let port = client.port;
+    client.running.sim.with(|sim| {
+        sim.unlink(port).unwrap();
+        assert!(sim.relink(port).unwrap());
+    });
+    let trained = client.running.sim.now() + Duration::from_millis(100);
+    client.running.sim.advance(trained);
+    restart(&mut client, kept);
+    assert_eq!(asked_to_register(&client), 1);
+}
