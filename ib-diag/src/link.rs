@@ -3,11 +3,11 @@
 use alloc::vec::Vec;
 
 use ib_routing::{LinkSpeed, LinkWidth, PortRef};
-use ib_smp::{PortInfo, PortPhysicalState, PortState};
+use ib_smp::{PortInfo, PortPhysicalState, PortState, VendorLinkSpeeds};
 use ib_subnet::active_speed;
 use ib_wire::PortNum;
 
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Snapshot, SnapshotPort};
 
 /// One end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +104,11 @@ impl Snapshot {
         let far_info = b.and_then(|b| self.port(b)?.info);
         let near_info = self.port(a).and_then(|port| port.info);
         let both = near_info.zip(far_info);
+        // No mask of PortInfo has FDR10, so it counts beside what the masks say.
+        let fdr10 = |has: fn(&SnapshotPort) -> bool| {
+            let does = |at| self.port(at).is_some_and(has);
+            (does(a) && b.is_some_and(does)).then_some(LinkSpeed::Fdr10)
+        };
         let enabled = both.map(|(near, far)| (only_enabled(near), only_enabled(far)));
         LinkView {
             a: near,
@@ -111,24 +116,45 @@ impl Snapshot {
             width: info.and_then(|info| info.width()),
             speed,
             best_width: both.and_then(|(near, far)| near.widest_supported(&far)),
-            // No mask of supported speeds shows FDR10, so a link that runs at it supports it beside what the masks say.
             best_speed: both
                 .and_then(|(near, far)| near.fastest_supported(&far))
+                .max(fdr10(SnapshotPort::supports_fdr10))
                 .max(speed),
             enabled_width: enabled.and_then(|(near, far)| near.widest_supported(&far)),
-            enabled_speed: enabled.and_then(|(near, far)| near.fastest_supported(&far)),
+            enabled_speed: enabled
+                .and_then(|(near, far)| near.fastest_supported(&far))
+                .max(fdr10(SnapshotPort::enables_fdr10)),
         }
     }
 
     fn end(&self, port: PortRef) -> LinkEnd {
-        let info = self.port(port).and_then(|port| port.info);
+        let found = self.port(port);
+        let info = found.and_then(|port| port.info);
+        let fdr10 = found.is_some_and(SnapshotPort::supports_fdr10);
         LinkEnd {
             port,
             state: info.map(|info| info.port_state()),
             physical_state: info.map(|info| info.port_physical_state()),
             width: info.and_then(|info| info.widest_supported(&info)),
-            speed: info.and_then(|info| info.fastest_supported(&info)),
+            speed: info
+                .and_then(|info| info.fastest_supported(&info))
+                .max(fdr10.then_some(LinkSpeed::Fdr10)),
         }
+    }
+}
+
+impl SnapshotPort {
+    /// Returns true if the port supports FDR10 by the vendor's attribute.
+    fn supports_fdr10(&self) -> bool {
+        let speeds = self.vendor_speeds.map(|info| info.link_speed_supported());
+        speeds.is_some_and(|speeds| speeds.contains(VendorLinkSpeeds::FDR10))
+    }
+
+    /// Returns true if the port supports FDR10 and may use it.
+    fn enables_fdr10(&self) -> bool {
+        let speeds = self.vendor_speeds.map(|info| info.link_speed_enabled());
+        self.supports_fdr10()
+            && speeds.is_some_and(|speeds| speeds.contains(VendorLinkSpeeds::FDR10))
     }
 }
 
@@ -150,8 +176,13 @@ mod tests {
     use std::vec::Vec;
 
     use ib_routing::LinkSpeed;
+    use ib_smp::VendorLinkSpeeds;
 
-    use crate::testing::brought_up;
+    use crate::{
+        check::{Check, CheckOptions, Severity, check},
+        snapshot::Snapshot,
+        testing::brought_up,
+    };
 
     #[test]
     fn a_link_at_fdr10_could_not_be_slower() {
@@ -165,5 +196,57 @@ mod tests {
             assert_eq!(link.best_speed, Some(LinkSpeed::Fdr10));
             assert!(!link.is_slow());
         }
+    }
+
+    /// iblinkinfo says of such a link "Could be FDR10 (Found link at QDR but expected speed is FDR10)".
+    #[test]
+    fn a_link_at_qdr_between_ends_with_fdr10_could_be_fdr10() {
+        let mut snapshot = brought_up("real-fdr10-152");
+        let link = snapshot.links().into_iter();
+        let mut link = link.filter(|link| link.speed == Some(LinkSpeed::Fdr10));
+        let link = link.next().unwrap();
+        let (a, b) = (link.a.port, link.b.unwrap().port);
+        let none = VendorLinkSpeeds::empty();
+        let speed_of = |snapshot: &Snapshot| snapshot.link_at(a).unwrap();
+        let finding = |snapshot: &Snapshot| {
+            let report = check(snapshot, None, &CheckOptions::default());
+            let mut findings = report.findings.into_iter();
+            findings.find(|finding| finding.check == Check::LinkSpeed)
+        };
+        assert_eq!(finding(&snapshot), None);
+
+        for at in [a, b] {
+            let port = snapshot.port_mut(at).unwrap();
+            port.is_fdr10 = false;
+            port.vendor_speeds
+                .as_mut()
+                .unwrap()
+                .set_link_speed_active(none);
+        }
+        let found = speed_of(&snapshot);
+        assert_eq!(found.speed, Some(LinkSpeed::Qdr));
+        assert_eq!(found.best_speed, Some(LinkSpeed::Fdr10));
+        assert_eq!(found.enabled_speed, Some(LinkSpeed::Fdr10));
+        assert_eq!(found.a.speed, Some(LinkSpeed::Fdr10));
+        assert!(found.is_slow());
+        assert_eq!(finding(&snapshot).unwrap().severity, Severity::Warning);
+        // A snapshot file keeps it.
+        let read = Snapshot::from_bytes(&snapshot.to_bytes()).unwrap();
+        assert_eq!(speed_of(&read), found);
+
+        let port = snapshot.port_mut(b).unwrap();
+        let speeds = port.vendor_speeds.as_mut().unwrap();
+        speeds.set_link_speed_enabled(none);
+        let found = speed_of(&snapshot);
+        assert_eq!(found.best_speed, Some(LinkSpeed::Fdr10));
+        assert_eq!(found.enabled_speed, Some(LinkSpeed::Qdr));
+        assert_eq!(finding(&snapshot).unwrap().severity, Severity::Info);
+
+        let port = snapshot.port_mut(b).unwrap();
+        let speeds = port.vendor_speeds.as_mut().unwrap();
+        speeds.set_link_speed_supported(none);
+        let found = speed_of(&snapshot);
+        assert_eq!(found.best_speed, Some(LinkSpeed::Qdr));
+        assert!(!found.is_slow());
     }
 }

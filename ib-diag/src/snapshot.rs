@@ -19,9 +19,9 @@ use ib_mad::ClassPortInfo;
 use ib_routing::{NodeIdx, NodeType, PortRef, index::IdxVec};
 use ib_sa::McMemberRecord;
 use ib_smp::{
-    DrPath, LinearForwardingTable, MftModifier, MulticastForwardingTable, NodeDescription,
-    NodeInfo, PartitionKeyTable, PortInfo, PortPhysicalState, PortState, SlToVlMappingTable,
-    SmInfo, SwitchInfo, VlArbitrationHalf, VlArbitrationTable,
+    DrPath, LinearForwardingTable, MftModifier, MlnxExtPortInfo, MulticastForwardingTable,
+    NodeDescription, NodeInfo, PartitionKeyTable, PortInfo, PortPhysicalState, PortState,
+    SlToVlMappingTable, SmInfo, SwitchInfo, VlArbitrationHalf, VlArbitrationTable,
 };
 use ib_wire::{Guid, Lid, PKey, PortNum, QKey, addr::LidRange};
 
@@ -123,6 +123,9 @@ pub struct SnapshotPort {
     pub info: Option<PortInfo>,
     /// True if the link runs at FDR10, a vendor-specific speed that PortInfo shows as QDR.
     pub is_fdr10: bool,
+    /// The vendor attribute with FDR10; `None` if it was not read. It is read of ports that PortInfo shows at QDR, whose device
+    /// has it.
+    pub vendor_speeds: Option<MlnxExtPortInfo>,
     /// The other end of the cable; `None` if it is unknown.
     pub peer: Option<PortRef>,
     /// The VL arbitration tables by half.

@@ -130,6 +130,7 @@ pub(super) fn lay_out(snapshot: &mut Snapshot, subnet: &Subnet) {
                 leave_out_key(info);
             }
             port.is_fdr10 = observed.is_fdr10();
+            port.vendor_speeds = observed.vendor_speeds().copied();
             port.peer = observed.peer().and_then(place);
         }
         snapshot.nodes.push(node);

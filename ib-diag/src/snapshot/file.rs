@@ -5,7 +5,7 @@
 //! | bytes | what |
 //! |---|---|
 //! | 8 | `IBSNAP\r\n`: a transfer that changes line ends destroys it |
-//! | 4 | version of the format: 2; version 1 is read too |
+//! | 4 | version of the format: 3; versions 1 and 2 are read too |
 //! | 8 | length of the body after decompression |
 //! | 8 | length of the compressed body |
 //! | n | the body, compressed as a raw DEFLATE stream (RFC 1951) |
@@ -21,7 +21,7 @@
 //! A node is its route, NodeInfo (40 bytes), its ports from number 0 on and its blocks. A port is its GUID, a byte 1 for
 //! FDR10, optionally its peer, and optionally the reason why its counters were not read (1 byte). A block is one
 //! attribute of a port: port (1), management class (1), attribute (2), modifier (4), and the bytes of the attribute as
-//! a list.
+//! a list. MlnxExtPortInfo is an attribute of blocks from version 3 on.
 
 mod blocks;
 
@@ -43,7 +43,7 @@ use crate::counters::UnreadReason;
 /// The first bytes of every snapshot file.
 const MAGIC: &[u8; 8] = b"IBSNAP\r\n";
 /// The version that this library writes, and the highest that it reads.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 /// The first version whose body has the multicast groups.
 const WITH_GROUPS: u32 = 2;
 /// Bytes before the body.

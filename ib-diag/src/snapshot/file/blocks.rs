@@ -7,9 +7,9 @@ use ib_mad::{
     PortExtendedSpeedsCounters,
 };
 use ib_smp::{
-    LinearForwardingTable, MftModifier, MulticastForwardingTable, NodeDescription, PKeyModifier,
-    PartitionKeyTable, PortInfo, SlToVlMappingTable, SlToVlModifier, SmInfo, SwitchInfo,
-    VlArbitrationModifier, VlArbitrationTable,
+    LinearForwardingTable, MftModifier, MlnxExtPortInfo, MulticastForwardingTable, NodeDescription,
+    PKeyModifier, PartitionKeyTable, PortInfo, SlToVlMappingTable, SlToVlModifier, SmInfo,
+    SwitchInfo, VlArbitrationModifier, VlArbitrationTable,
 };
 use ib_wire::PortNum;
 
@@ -87,6 +87,9 @@ pub(super) fn blocks(node: &SnapshotNode) -> Vec<Block> {
     for (number, port) in (0..=u8::MAX).map(PortNum).zip(&node.ports) {
         if let Some(info) = &port.info {
             blocks.push(Block::smp::<PortInfo>(number, 0, info.as_bytes()));
+        }
+        if let Some(info) = &port.vendor_speeds {
+            blocks.push(Block::smp::<MlnxExtPortInfo>(number, 0, info.as_bytes()));
         }
         for (&half, table) in &port.vl_arbitration {
             let modifier = VlArbitrationModifier { half, port: number }.bits();
@@ -198,6 +201,9 @@ fn store(
                 .insert((input, output), structure!(SlToVlMappingTable));
         }
         (MgmtClass::SUBN_LID, PortInfo::ID) => port.info = Some(structure!(PortInfo)),
+        (MgmtClass::SUBN_LID, MlnxExtPortInfo::ID) => {
+            port.vendor_speeds = Some(structure!(MlnxExtPortInfo));
+        }
         (MgmtClass::SUBN_LID, VlArbitrationTable::ID) => {
             let half = VlArbitrationModifier::from_bits(modifier)?.half;
             port.vl_arbitration

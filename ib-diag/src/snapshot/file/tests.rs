@@ -69,9 +69,9 @@ fn every_changed_byte_is_noticed() {
 #[test]
 fn a_newer_version_and_another_file_are_refused() {
     let mut newer = example().to_bytes();
-    newer[11] = 3;
+    newer[11] = 4;
     let error = Snapshot::from_bytes(&newer).unwrap_err();
-    assert_eq!(error, SnapshotError::Newer { found: 3 });
+    assert_eq!(error, SnapshotError::Newer { found: 4 });
     assert!(error.to_string().starts_with("byte 8:"), "{error}");
     assert_eq!(
         Snapshot::from_bytes(b"# ibnetdiscover\n"),
