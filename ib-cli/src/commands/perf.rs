@@ -80,6 +80,8 @@ fn seconds(text: &str) -> Result<Duration, String> {
 /// Counters of the chosen ports, as they were read.
 struct Reading<'a> {
     snapshot: &'a Snapshot,
+    /// The thresholds by which the ports were chosen; `None` if all ports are shown.
+    over: Option<&'a Thresholds>,
     ports: Vec<(PortRef, &'a SnapshotPort)>,
     /// Ports that were asked for and whose counters could not be read, whatever is shown of the others.
     unread: Vec<(PortRef, UnreadReason)>,
@@ -116,7 +118,8 @@ pub fn run(args: PerfArgs, as_json: bool) -> Result<Verdict, CliError> {
         out.write_all(snapshot.prometheus(elapsed(began)).as_bytes())?;
         return Ok(verdict(&snapshot));
     }
-    let reading = Reading::new(&snapshot, &args, None, Some(&over))?;
+    let over = args.errors.then_some(&over);
+    let reading = Reading::new(&snapshot, &args, None, over)?;
     if as_json {
         json::print(&mut out, &reading.document())?;
     } else if let ([(at, port)], false) = (reading.ports.as_slice(), args.of.is_empty()) {
@@ -127,7 +130,7 @@ pub fn run(args: PerfArgs, as_json: bool) -> Result<Verdict, CliError> {
             false => "no port has an error counter above 0",
         });
     } else {
-        table::all(&mut out, &reading, args.errors.then_some(&over))?;
+        table::all(&mut out, &reading, over)?;
     }
     if args.reset {
         reset(source.live("--reset")?, &reading)?;
@@ -191,7 +194,7 @@ impl<'a> Reading<'a> {
         snapshot: &'a Snapshot,
         args: &PerfArgs,
         rates: Option<&Rates<'_>>,
-        over: Option<&Thresholds>,
+        over: Option<&'a Thresholds>,
     ) -> Result<Self, CliError> {
         let named = named(snapshot, args)?;
         let is_wanted = |at: PortRef| named.is_empty() || is_named(&named, at);
@@ -247,6 +250,7 @@ impl<'a> Reading<'a> {
         }
         Ok(Self {
             snapshot,
+            over,
             ports,
             unread,
         })
@@ -263,6 +267,18 @@ impl<'a> Reading<'a> {
             map.insert("counters".to_owned(), Value::Object(counters));
             map.insert("missing".to_owned(), json!(values.missing()));
             map.insert("saturated".to_owned(), json!(values.saturated()));
+            if let Some(over) = self.over {
+                let errors = errors_over(port, over).into_iter();
+                let errors = errors.map(|(name, value)| (name.to_owned(), json!(value)));
+                map.insert("errors".to_owned(), Value::Object(errors.collect()));
+                map.extend(end_port_guid(self.snapshot, *at));
+                let peer = port.peer.map(|peer| {
+                    let mut map = self.head(peer);
+                    map.extend(end_port_guid(self.snapshot, peer));
+                    Value::Object(map)
+                });
+                map.insert("peer".to_owned(), json!(peer));
+            }
             Value::Object(map)
         });
         json!({ "ports": ports.collect::<Vec<_>>() })
@@ -293,18 +309,25 @@ impl<'a> Reading<'a> {
     }
 }
 
+/// The GUID of the port by whose LID the agents of a port are reached, as a member of a document.
+fn end_port_guid(snapshot: &Snapshot, at: PortRef) -> Option<(String, Value)> {
+    let [(name, guid), _] = place::end_port(snapshot, at);
+    Some((name.to_owned(), guid))
+}
+
 /// The counters that were read.
 fn values(port: &SnapshotPort) -> CounterValues {
     port.counters.values(port.perf_class_port_info.as_ref())
 }
 
-/// The error counters of a port that are above their thresholds. A counter without a threshold is judged by 0.
+/// The counters of a port that are above their thresholds. A counter of errors without a threshold is judged by 0, one of
+/// traffic is not judged.
 fn errors_over(port: &SnapshotPort, thresholds: &Thresholds) -> Vec<(&'static str, u64)> {
     let values = values(port);
     let over = values.iter().filter(|(name, counter)| {
-        CounterReadings::counts_errors(name)
-            && !thresholds.is_ignored(name)
-            && counter.value > thresholds.limit(name).unwrap_or(0)
+        let without = CounterReadings::counts_errors(name).then_some(0);
+        let limit = thresholds.limit(name).or(without);
+        !thresholds.is_ignored(name) && limit.is_some_and(|limit| counter.value > limit)
     });
     over.map(|(name, counter)| (name, counter.value)).collect()
 }

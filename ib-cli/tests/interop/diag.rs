@@ -117,6 +117,72 @@ fn errors_are_those_of_ibqueryerrors() {
 /// A counter above 0: node GUID, port, name without underscores in small letters, value.
 pub(crate) type Counted = (Option<u64>, u64, String, u64);
 
+/// A line of ibqueryerrors: GUID of the port, port, counter, value, and GUID and port of the other end.
+pub(crate) type ErrorLine = (u64, u64, String, u64, Option<(u64, u64)>);
+
+/// A GUID, with leading zeros or without.
+fn guid_of(text: &str) -> u64 {
+    number(text).unwrap_or_else(|| panic!("a GUID: {text}"))
+}
+
+/// The counters of single ports that `ibqueryerrors --report-port` prints, each with the other end of its port.
+pub(crate) fn error_lines(text: &str) -> BTreeSet<ErrorLine> {
+    let mut found = BTreeSet::new();
+    let mut lines = text.lines().map(str::trim).peekable();
+    while let Some(line) = lines.next() {
+        let Some((place, counters)) = line
+            .strip_prefix("GUID ")
+            .and_then(|rest| rest.split_once(':'))
+        else {
+            continue;
+        };
+        let (guid, port) = place.split_once(" port ").expect("GUID and port");
+        // Port ALL is the sum of a switch.
+        let Ok(port) = port.parse::<u64>() else {
+            continue;
+        };
+        // "Link info:    146   2[  ] ==( ...)==>  0x24be05ffff981d62    133    2[  ] "rocket mlx4_0" ( )"
+        let link = lines.next_if(|line| line.starts_with("Link info:"));
+        let (_, far) = link
+            .and_then(|link| link.split_once("==>"))
+            .unwrap_or_else(|| panic!("no link after {line}: {text}"));
+        let far = far.split(['[', ' ']).filter(|word| !word.is_empty());
+        let far: Vec<&str> = far.take(3).collect();
+        let peer = match far.as_slice() {
+            [far_guid, _, port] if far_guid.starts_with("0x") => {
+                Some((guid_of(far_guid), port.parse().expect("a port")))
+            }
+            _ => None,
+        };
+        for counter in counters.split('[').skip(1) {
+            let words: Vec<&str> = counter.split([' ', ']']).collect();
+            let value = words[2].parse().expect("a number");
+            let name = words[0].to_lowercase();
+            found.insert((guid_of(guid), port, name, value, peer));
+        }
+    }
+    found
+}
+
+/// The same of the document of `ib perf --errors`.
+pub(crate) fn our_error_lines(document: &Value) -> BTreeSet<ErrorLine> {
+    let place = |end: &Value| {
+        let guid = guid_of(end["port_guid"].as_str().expect("a GUID"));
+        (guid, end["port"].as_u64().expect("a number"))
+    };
+    let mut found = BTreeSet::new();
+    for end in document["ports"].as_array().expect("ports") {
+        let (guid, port) = place(end);
+        let peer = end["peer"].as_object().map(|_| place(&end["peer"]));
+        for (counter, value) in end["errors"].as_object().expect("counters") {
+            let value = value.as_u64().expect("a number");
+            let name = counter.replace('_', "");
+            found.insert((guid, port, name, value, peer));
+        }
+    }
+    found
+}
+
 /// The errors that ibqueryerrors prints of single ports.
 pub(crate) fn errors(text: &str) -> BTreeSet<Counted> {
     let mut errors = BTreeSet::new();

@@ -4,6 +4,7 @@
 //! read live. ibnetdiscover is compared in `discover`, every attribute and record in `query`.
 
 use std::{
+    collections::BTreeSet,
     path::Path,
     process::Command,
     time::{Duration, Instant},
@@ -82,19 +83,27 @@ fn count_errors(subnet: &mut Subnet, file: &Path) -> String {
         .iter()
         .filter(|node| node.type_.is_switch());
     let names: Vec<&str> = switches.map(|node| node.name.as_str()).collect();
-    let ends = [
-        (names.first(), "SymbolErrorCounter=1200"),
-        (names.last(), "LinkDownedCounter=25"),
-    ];
-    for (switch, counter) in ends {
-        let switch = switch.expect("every fabric has a switch");
-        let line = format!("PerformanceSet \"{switch}\"[1] PortCounters.{counter}");
+    let host = topology.first_host().expect("every fabric has a host");
+    let host_name = topology.node(host.node).name.as_str();
+    let switches = [names.first(), names.last()];
+    let [first, last] = switches.map(|name| *name.expect("every fabric has a switch"));
+    for (node, port, counter) in [
+        (host_name, host.port, "PortRcvErrors=9"),
+        (host_name, host.port, "VL15Dropped=3"),
+        (first, PortNum(1), "SymbolErrorCounter=1200"),
+        (first, PortNum(1), "PortXmitDiscards=1"),
+        // Packets that waited are no errors here, and errors for ibqueryerrors.
+        (first, PortNum(1), "PortXmitWait=70000"),
+        (last, PortNum(1), "LinkDownedCounter=25"),
+    ] {
+        let line = format!("PerformanceSet \"{node}\"[{port}] PortCounters.{counter}");
         subnet.ibsim.console(&line).expect("it reads its console");
     }
     let patience = Instant::now() + Duration::from_secs(60);
     loop {
         // Status 1 says that there are errors.
-        let output = subnet.ibsim.client("ibqueryerrors", &subnet.node).output();
+        let mut command = subnet.ibsim.client("ibqueryerrors", &subnet.node);
+        let output = command.arg("--report-port").output();
         let output = output.expect("ibqueryerrors is installed");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         if text.contains("LinkDownedCounter == 25") || Instant::now() > patience {
@@ -342,14 +351,28 @@ impl Taken {
         assert!(compared >= 10, "{name}: {theirs}");
     }
 
-    /// The errors beside ibqueryerrors, which leaves those below its thresholds out.
+    /// Every line of ibqueryerrors beside ours: counter, value, port and other end. Both thresholds are 0.
     fn errors(&self) {
         let Self { name, errors, .. } = self;
-        let theirs = diag::errors(errors);
-        assert!(theirs.len() >= 2, "{name}: {errors}");
-        let ours = diag::counted(&self.json(&["perf", "--errors"]));
-        let missing: Vec<_> = theirs.difference(&ours).collect();
-        assert!(missing.is_empty(), "{name}: {missing:?}");
+        let theirs = diag::error_lines(errors);
+        let counters: BTreeSet<&str> = theirs.iter().map(|line| line.2.as_str()).collect();
+        assert!(counters.len() >= 5, "{name}: {errors}");
+        let ours = diag::our_error_lines(&self.json(&["perf", "--errors"]));
+        // A packet that waits is no fault, so ours lists the counter only if a file gives it a threshold.
+        let with_wait = self.subnet.ibsim.file("thresholds");
+        let limits = ib_diag::CounterReadings::names()
+            .filter(|name| ib_diag::CounterReadings::counts_errors(name))
+            .map(|name| format!("{name}=0\n"))
+            .chain(["PortXmitWait=0\n".to_owned()]);
+        std::fs::write(&with_wait, limits.collect::<String>()).expect("the file is written");
+        let with_wait = with_wait.to_str().expect("the path is text");
+        let all = self.json(&["perf", "--errors", "--thresholds", with_wait]);
+        let all = diag::our_error_lines(&all);
+        let difference: Vec<_> = all.symmetric_difference(&theirs).collect();
+        assert!(difference.is_empty(), "{name}: {difference:?}");
+        let mut without_wait = theirs;
+        without_wait.retain(|line| line.2 != "portxmitwait");
+        assert_eq!(ours, without_wait, "{name}");
     }
 
     /// NodeInfo and PortInfo beside smpquery and ibportstate.

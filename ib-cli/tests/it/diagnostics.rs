@@ -238,6 +238,12 @@ fn errors_alone_show_what_all_counters_show_and_say_what_was_not_read() {
     let only = fabric.json(0, &["perf", "--errors"]);
     assert_eq!(with_errors(&only), all);
     assert_eq!(only["ports"].as_array().unwrap().len(), 1);
+    let over = &only["ports"][0];
+    assert_eq!(
+        over["errors"],
+        serde_json::json!({ "symbol_error_counter": 77 })
+    );
+    assert!(over["port_guid"].is_string() && over["peer"]["port"].is_number());
 
     // A threshold is the highest value that is passed over.
     let file = temporary("thresholds");
