@@ -116,6 +116,25 @@ fn every_command_reads_a_live_fabric_and_its_snapshot_alike() {
         trace["hops"].as_array().unwrap().len()
     );
 
+    // The pairs of a file are traced as they are alone.
+    let pairs = temporary("pairs");
+    let named = pairs.to_str().unwrap();
+    std::fs::write(&pairs, format!("# suspects\n\"{a}\" {b}\n{b} \"{a}\"\n")).unwrap();
+    let traced = fabric.json(0, &["trace", "--pairs", named]);
+    assert_eq!(keys(&traced), ["paths", "arrived"]);
+    assert_eq!(traced["arrived"], 2);
+    assert_eq!(traced["paths"][0], trace);
+    assert_eq!(traced["paths"][1], fabric.json(0, &["trace", &b, a]));
+    let held = common::ib(&["trace", "--pairs", named, "--from", path], "");
+    let held = String::from_utf8(held.stdout).unwrap();
+    assert!(held.ends_with("2 of 2 paths arrive\n"), "{held}");
+    std::fs::write(&pairs, "1 2\n1 nowhere\n").unwrap();
+    let refused = fabric.run(&["trace", "--pairs", named]);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains(&format!("{named}:2: ")), "{said}");
+    std::fs::remove_file(pairs).unwrap();
+
     std::fs::remove_file(file).unwrap();
 }
 

@@ -21,15 +21,14 @@ pub enum SaPath {
     Record(Box<PathRecord>),
 }
 
-/// Asks the SA for the path from a port to a LID.
+/// Asks the SA for the paths from ports to LIDs, many at a time. The answers come in the order of the questions.
 pub fn ask(
     source: &Source,
     snapshot: &Snapshot,
-    from: PortRef,
-    dlid: Lid,
-) -> Result<SaPath, CliError> {
+    paths: &[(PortRef, Lid)],
+) -> Result<Vec<SaPath>, CliError> {
     if !source.is_live() {
-        return Ok(SaPath::NotAsked);
+        return Ok(paths.iter().map(|_| SaPath::NotAsked).collect());
     }
     let lid_of = |at: PortRef| {
         let node = snapshot.node(at.node)?;
@@ -38,23 +37,25 @@ pub fn ask(
     let own = snapshot.own_port.and_then(|own| snapshot.port(own)?.info);
     let manager = own.map(|info| info.master_sm_lid());
     let Some(manager) = manager.filter(|lid| lid.is_unicast()) else {
-        let reason = "the own port knows no subnet manager";
-        return Ok(SaPath::None(reason.to_owned()));
+        let none = || SaPath::None("the own port knows no subnet manager".to_owned());
+        return Ok(paths.iter().map(|_| none()).collect());
     };
-    let mut record = PathRecord::default();
-    record
-        .set_slid(lid_of(from).unwrap_or_default())
-        .set_dlid(dlid)
-        .set_numb_path(1);
     let components = PathComponents::SLID | PathComponents::DLID | PathComponents::NUMB_PATH;
     let address = MadAddress::gsi(manager, Sl::ZERO);
-    let mad = RecordCall::get(address, &record, components).mad();
-    let outcome = source.live("the SA")?.send(vec![mad])?.pop();
-    Ok(match outcome {
-        Some(Ok(mad)) => read(&mad),
-        Some(Err(reason)) => SaPath::None(reason.to_string()),
-        None => SaPath::None("no answer".to_owned()),
-    })
+    let requests = paths.iter().map(|&(from, dlid)| {
+        let mut record = PathRecord::default();
+        record
+            .set_slid(lid_of(from).unwrap_or_default())
+            .set_dlid(dlid)
+            .set_numb_path(1);
+        RecordCall::get(address, &record, components).mad()
+    });
+    let outcomes = source.live("the SA")?.send(requests.collect())?;
+    let answers = outcomes.into_iter().map(|outcome| match outcome {
+        Ok(mad) => read(&mad),
+        Err(reason) => SaPath::None(reason.to_string()),
+    });
+    Ok(answers.collect())
 }
 
 fn read(mad: &Mad) -> SaPath {
