@@ -31,7 +31,8 @@ const MAX_HOPS: u8 = 64;
 pub(super) struct End<'a> {
     pub(super) at: PortId,
     port: &'a SubnetPort,
-    /// The GID that the query names if it is an alias, otherwise that of the port's own GUID.
+    /// The GID of the GUID that the query names, which may be an alias, otherwise that of the port's own GUID; for a
+    /// router the GID of the port of another subnet that it leads to.
     gid: Gid,
     lids: LidRange,
 }
@@ -72,7 +73,7 @@ pub(super) fn paths(
     let dlid = given
         .contains(PathComponents::DLID)
         .then(|| template.dlid());
-    let is_open = sgid.is_none() && slid.is_none();
+    let is_open = matches!((sgid, slid), (None, None));
     let sources = match part.filter(|_| is_open) {
         Some(nodes) => Ends::All(all_ends(view, QueryScope::Listed(nodes))),
         None => Ends::of(view, sgid, slid),
@@ -231,16 +232,17 @@ fn all_ends<'a>(view: View<'a>, scope: QueryScope<'a>) -> Vec<End<'a>> {
     all.filter_map(|(at, ..)| end_at(view, at, None)).collect()
 }
 
-/// An end port under the GID that the query names, if this GID is an alias.
+/// An end port under the GUID that the query names, which may be an alias. Its prefix is the subnet's, even if the query
+/// names the default prefix.
 fn end_at(view: View<'_>, at: PortId, gid: Option<Gid>) -> Option<End<'_>> {
     let port = view.subnet.port(at)?;
     Some(End {
         at,
         port,
-        gid: match gid {
-            Some(alias) if alias.guid() != port.guid() => alias,
-            _ => view.gid(port),
-        },
+        gid: Gid::new(
+            view.config.subnet_prefix,
+            gid.map_or(port.guid(), |gid| gid.guid()),
+        ),
         lids: port.lids()?,
     })
 }
@@ -320,10 +322,8 @@ pub(super) fn walk(
             None if hop.entry.0 == 0 => source.at.port,
             None => return None,
         };
-        if hop.exit.0 == 0 {
-            return (hop.node == destination.at.node).then(|| pass(hop))?;
-        }
         pass(hop)?;
+        // A table that leads to the switch itself, which is not the destination, leads nowhere: port 0 has no cable.
         let peer = view.peer(PortId {
             node: hop.node,
             port: hop.exit,

@@ -180,17 +180,14 @@ fn subscribers_hear_of_ports_that_go_and_come() {
     assert!(client.receive().is_none(), "nobody subscribes any more");
 }
 
-#[test]
-fn a_report_is_repeated_until_it_is_answered() {
-    let mut client = Client::new("gen-ring-5");
-    client.exchange(&subscription(TrapNumber::MC_GROUP_CREATED, 1));
-    let own = own_gid(&client);
+/// A join that creates a group, and the components that it names.
+fn new_group(port: Gid) -> (ib_sa::McMemberRecord, ib_sa::McMemberComponents) {
     let mut record = ib_sa::McMemberRecord::default();
     record
         .set_mgid(Gid(
             0xff15_a01c_0000_0000_0000_0000_0000_0009_u128.to_be_bytes()
         ))
-        .set_port_gid(own)
+        .set_port_gid(port)
         .set_p_key(ib_wire::PKey::DEFAULT_FULL)
         .set_join_state(ib_sa::JoinState::FULL_MEMBER);
     let all = ib_sa::McMemberComponents::all();
@@ -198,7 +195,15 @@ fn a_report_is_repeated_until_it_is_answered() {
         | ib_sa::McMemberComponents::RATE
         | ib_sa::McMemberComponents::PACKET_LIFE_TIME
         | ib_sa::McMemberComponents::SCOPE;
-    client.send(&SaMad::query(Method::SET, &record, all.difference(without)));
+    (record, all.difference(without))
+}
+
+#[test]
+fn a_report_is_repeated_until_it_is_answered() {
+    let mut client = Client::new("gen-ring-5");
+    client.exchange(&subscription(TrapNumber::MC_GROUP_CREATED, 1));
+    let (record, mask) = new_group(own_gid(&client));
+    client.send(&SaMad::query(Method::SET, &record, mask));
     let mut methods = Vec::new();
     for _ in 0..4 {
         client.running.run_for(Duration::from_millis(250));
@@ -211,6 +216,25 @@ fn a_report_is_repeated_until_it_is_answered() {
         .filter(|&&method| method == Method::REPORT)
         .count();
     assert!((2..=4).contains(&reports), "{methods:?}");
+}
+
+#[test]
+fn a_report_that_could_not_be_sent_is_sent_again_at_once() {
+    let mut client = Client::new("gen-ring-5");
+    client.exchange(&subscription(TrapNumber::MC_GROUP_CREATED, 1));
+    let own = own_gid(&client);
+    let (record, mask) = new_group(own);
+    client.send(&SaMad::query(Method::SET, &record, mask));
+    let is_report = |mad: &Mad| mad.header().method() == Method::REPORT;
+    let received = std::iter::from_fn(|| client.receive()).find(is_report);
+    assert!(received.is_some());
+    let now = client.running.sim.now();
+    let sent = client.running.transport.sent.iter().copied();
+    let report = sent.rev().find(is_report).unwrap();
+    let sm = &mut client.running.sm;
+    assert_eq!(sm.poll_transmit(now), None);
+    sm.handle_input(now, Input::SendFailed(&report));
+    assert_eq!(sm.poll_transmit(now), Some(report));
 }
 
 #[test]
@@ -243,6 +267,61 @@ fn a_trace_names_every_node_on_the_way() {
             assert_eq!(peer.port, pair[1].entry_port());
         }
     });
+}
+
+/// The nodes on the path from the client to a LID.
+fn hops(client: &mut Client, dlid: Lid) -> Vec<TraceRecord> {
+    let mut template = PathRecord::default();
+    template.set_slid(client.lid()).set_dlid(dlid);
+    let mask = PathComponents::SLID | PathComponents::DLID;
+    let mut request = SaMad::query(Method::GET_TRACE_TABLE, &template, mask);
+    request.set_attribute_id(TraceRecord::ID);
+    client.many::<TraceRecord>(&request)
+}
+
+#[test]
+fn a_trace_from_a_port_to_itself_is_its_node_and_one_to_nobody_is_empty() {
+    let mut client = Client::new("gen-ring-5");
+    let own = client.lid();
+    let itself = hops(&mut client, own);
+    let guid = client.running.node(client.port.node, |node| node.guid());
+    let nodes: Vec<u64> = itself.iter().map(TraceRecord::node_id).collect();
+    assert_eq!(nodes, [guid.0]);
+    assert_eq!((itself[0].entry_port().0, itself[0].exit_port().0), (0, 0));
+    assert_eq!(hops(&mut client, Lid(0xbfff)), []);
+}
+
+#[test]
+fn a_request_for_paths_between_sets_of_ports_has_both_sets_whole() {
+    /// Bytes of a MultiPathRecord before its GIDs.
+    const BEFORE_GIDS: usize = 24;
+    let mut client = Client::new("gen-ring-5");
+    let own = own_gid(&client);
+    let mut status = |sources: u8, destinations: u8, mask: MultiPathComponents| {
+        let mut record = MultiPathRecord::default();
+        record.set_sgid_count(sources).set_dgid_count(destinations);
+        let mut data = record.as_bytes()[..BEFORE_GIDS].to_vec();
+        for _ in 0..sources.saturating_add(destinations).min(4) {
+            data.extend(own.0);
+        }
+        let mut request = SaMad::new(Method::GET_MULTI, MultiPathRecord::ID);
+        request.set_component_mask(mask.into());
+        client.exchange(&with_data(request, &data)).status()
+    };
+    let (sources, destinations) = (
+        MultiPathComponents::SGID_COUNT,
+        MultiPathComponents::DGID_COUNT,
+    );
+    let both = sources | destinations;
+    let insufficient = MadStatus::from_sa(SaStatus::REQ_INSUFFICIENT_COMPONENTS);
+    assert_eq!(status(1, 1, sources), insufficient);
+    assert_eq!(status(1, 1, destinations), insufficient);
+    let invalid = MadStatus::from_sa(SaStatus::REQ_INVALID);
+    assert_eq!(status(1, 0, both), invalid);
+    assert_eq!(status(0, 1, both), invalid);
+    // More GIDs than the datagram holds.
+    assert_eq!(status(20, 20, both), invalid);
+    assert_eq!(status(1, 1, both), MadStatus::OK);
 }
 
 #[test]
@@ -358,6 +437,26 @@ fn a_port_holds_its_alias_guid_and_is_found_by_it() {
     assert_eq!(guids_held(&mut client).guid_block(2), Some(Guid::NONE));
     let none = Err(MadStatus::from_sa(SaStatus::REQ_INVALID_GID));
     assert_eq!(client.get(&path, ends), none);
+}
+
+#[test]
+fn the_gids_of_a_path_have_the_prefix_of_the_subnet_where_the_query_names_the_default_prefix() {
+    let prefix = GidPrefix(0xfec0_0000_0000_0001);
+    let lab = Lab::new("real-edr-102").config(|config| config.subnet_prefix = prefix);
+    let mut client = Client::of(lab.up());
+    let (record, third) = third_guid(&client);
+    let given = client.set(&record, third.into()).unwrap();
+    let alias = given.guid_info().guid_block(2).unwrap();
+    let own = own_gid(&client).guid();
+    for (source, destination) in [(own, alias), (alias, own)] {
+        let mut path = PathRecord::default();
+        path.set_sgid(Gid::new(GidPrefix::DEFAULT, source))
+            .set_dgid(Gid::new(GidPrefix::DEFAULT, destination));
+        let ends = PathComponents::SGID | PathComponents::DGID;
+        let found = client.get(&path, ends.into()).unwrap();
+        assert_eq!(found.sgid(), Gid::new(prefix, source));
+        assert_eq!(found.dgid(), Gid::new(prefix, destination));
+    }
 }
 
 #[test]

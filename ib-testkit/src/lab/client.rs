@@ -125,6 +125,7 @@ impl Client {
         let (answer, _) = SaMad::parse(&answer.bytes, 0).unwrap();
         let expected = match request.method() {
             Method::DELETE => Method::DELETE_RESP,
+            Method::GET_MULTI => Method::GET_MULTI_RESP,
             _ => Method::GET_RESP,
         };
         assert_eq!(answer.method(), expected);
