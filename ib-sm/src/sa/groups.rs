@@ -27,6 +27,13 @@ const MLIDS: u16 = 0x3fff;
 /// One port may create at most this fraction of all groups: a quarter.
 const SHARE: usize = 4;
 
+/// Components without which no membership begins or ends.
+const NEEDED: McMemberComponents = McMemberComponents::MGID
+    .union(McMemberComponents::PORT_GID)
+    .union(McMemberComponents::JOIN_STATE);
+/// The join states with which a member keeps its group alive.
+const FULL: JoinState = JoinState::FULL_MEMBER.union(JoinState::SEND_ONLY_FULL_MEMBER);
+
 /// One group.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
@@ -107,10 +114,8 @@ impl Group {
 
     /// Returns true if any member is a full member, send-only or not, so that the group stays.
     fn has_full_member(&self) -> bool {
-        let full = JoinState::FULL_MEMBER | JoinState::SEND_ONLY_FULL_MEMBER;
-        self.members
-            .values()
-            .any(|member| member.states.intersects(full))
+        let mut members = self.members.values();
+        members.any(|member| member.states.intersects(FULL))
     }
 
     fn record_of(&self, port: Gid, member: Member) -> McMemberRecord {
@@ -230,9 +235,8 @@ impl Groups {
         wanted: &McMemberRecord,
         mask: ComponentMask,
     ) -> Result<(McMemberRecord, Option<GroupChange>), SaStatus> {
-        use McMemberComponents as C;
         let given = McMemberComponents::from_bits_retain(mask.0);
-        if !given.contains(C::MGID | C::PORT_GID | C::JOIN_STATE) {
+        if !given.contains(NEEDED) {
             return Err(SaStatus::REQ_INSUFFICIENT_COMPONENTS);
         }
         if wanted.join_state().is_empty() {
@@ -294,9 +298,8 @@ impl Groups {
         wanted: &McMemberRecord,
         mask: ComponentMask,
     ) -> Result<(McMemberRecord, Option<GroupChange>), SaStatus> {
-        use McMemberComponents as C;
         let given = McMemberComponents::from_bits_retain(mask.0);
-        if !given.contains(C::MGID | C::PORT_GID | C::JOIN_STATE) {
+        if !given.contains(NEEDED) {
             return Err(SaStatus::REQ_INSUFFICIENT_COMPONENTS);
         }
         let mgid = wanted.mgid();
@@ -471,5 +474,82 @@ impl Groups {
         let mut groups = self.by_mgid.range(range);
         let (&other, _) = groups.find(|(_, group)| group.mlid() == mlid)?;
         Some(other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    /// The first of the IPv6 solicited-node groups of a partition, which may share a LID.
+    const SOLICITED_NODE: u128 = 0xff12_601b_ffff_0000_0000_0001_ff00_0000;
+
+    fn parameters(mgid: u128, mlid: u16) -> McMemberRecord {
+        let mut record = McMemberRecord::default();
+        record.set_mgid(gid(mgid)).set_mlid(Lid(mlid));
+        record
+    }
+
+    fn gid(bits: u128) -> Gid {
+        Gid(bits.to_be_bytes())
+    }
+
+    fn kept(mgid: u128, mlid: u16) -> GroupRegistration {
+        GroupRegistration {
+            group: parameters(mgid, mlid),
+            well_known: true,
+            members: Vec::new(),
+        }
+    }
+
+    fn mlids(groups: &Groups) -> Vec<u16> {
+        groups.iter().map(|group| group.mlid().0).collect()
+    }
+
+    #[test]
+    fn groups_of_partitions_that_are_gone_end_and_the_others_stay() {
+        let mut groups = Groups::default();
+        for mgid in 1..4 {
+            let created = groups.ensure_static(parameters(mgid, 0));
+            assert_eq!(created, Some(GroupChange::Created(gid(mgid))));
+        }
+        let asked = BTreeSet::from([gid(1), gid(3)]);
+        let gone = vec![GroupChange::Deleted(gid(2))];
+        assert_eq!(groups.retain_static(&asked), gone);
+        assert_eq!(groups.retain_static(&asked), vec![]);
+        let left: Vec<Gid> = groups.iter().map(Group::mgid).collect();
+        assert_eq!(left, [gid(1), gid(3)]);
+    }
+
+    #[test]
+    fn a_restored_group_has_its_lid_unless_another_group_has_it() {
+        let mut groups = Groups::default();
+        assert!(groups.restore(&[kept(1, 0xc000), kept(2, 0xc001)]));
+        assert!(!groups.restore(&[kept(3, 0xc001)]), "the LID is taken");
+        assert!(!groups.restore(&[kept(2, 0xc005)]), "the group is there");
+        assert_eq!(mlids(&groups), [0xc000, 0xc001]);
+        // A group that is created now gets a LID that is free.
+        groups.ensure_static(parameters(4, 0));
+        assert_eq!(mlids(&groups), [0xc000, 0xc001, 0xc002]);
+    }
+
+    #[test]
+    fn solicited_node_groups_that_shared_a_lid_share_it_after_a_restart() {
+        let mut groups = Groups::default();
+        let [first, second] = [1, 2].map(|node| SOLICITED_NODE | node);
+        assert!(groups.restore(&[kept(first, 0xc000), kept(second, 0xc000)]));
+        assert_eq!(mlids(&groups), [0xc000, 0xc000]);
+        groups.settle();
+        // The tree of the LID stays while one of them lives, but it may have lost members.
+        groups.retain_static(&BTreeSet::from([gid(second)]));
+        let changed: Vec<Gid> = groups.changed().map(Group::mgid).collect();
+        assert_eq!(changed, [gid(second)]);
+        assert_eq!(groups.abandoned().next(), None);
+        groups.ensure_static(parameters(3, 0));
+        assert_eq!(mlids(&groups), [0xc001, 0xc000]);
+        groups.retain_static(&BTreeSet::from([gid(3)]));
+        assert_eq!(groups.abandoned().collect::<Vec<_>>(), [Lid(0xc000)]);
     }
 }

@@ -89,12 +89,8 @@ impl LaneTables {
         }
         // A sweep cut off the reading of the last part.
         self.unread.extend(core::mem::take(&mut self.reading));
-        while self.reading.len() < PART {
-            let Some(block) = self.unread.pop_first() else {
-                break;
-            };
-            self.reading.push(block);
-        }
+        let next = core::iter::from_fn(|| self.unread.pop_first());
+        self.reading.extend(next.take(PART));
         self.reading.clone()
     }
 

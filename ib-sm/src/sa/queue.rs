@@ -177,6 +177,22 @@ mod tests {
     }
 
     #[test]
+    fn of_many_requests_in_a_moment_those_after_the_first_wait_for_a_turn() {
+        let mut queue = RequestQueue::new();
+        for _ in 0..BURST {
+            assert!(queue.push(Instant::ZERO, request(1)).is_none());
+            assert_eq!(served(&mut queue), [1]);
+        }
+        assert!(queue.push(Instant::ZERO, request(1)).is_none());
+        assert_eq!(served(&mut queue), [0; 0]);
+        queue.handle_timeout(Instant::ZERO);
+        assert_eq!(served(&mut queue), [1]);
+        let later = Instant::ZERO.saturating_add(BURST_TIME);
+        assert!(queue.push(later, request(1)).is_none());
+        assert_eq!(served(&mut queue), [1], "the moment is over");
+    }
+
+    #[test]
     fn a_request_behind_a_flood_is_the_second_to_be_served() {
         let mut queue = RequestQueue::new();
         for _ in 0..200 {

@@ -43,8 +43,8 @@ pub(super) fn apply(
         let Some(quirk) = node.and_then(|node| quirk_of(node.info())) else {
             continue;
         };
-        if quirk.mtu < path.mtu() && !needs_more(quirk.mtu, template, given) {
-            path.set_mtu(quirk.mtu);
+        if !needs_more(quirk.mtu, template, given) {
+            path.set_mtu(path.mtu().min(quirk.mtu));
         }
     }
 }
@@ -56,7 +56,7 @@ fn quirk_of(info: &NodeInfo) -> Option<&'static Quirk> {
     QUIRKS.iter().find(fits)
 }
 
-/// Returns true if a request asks for an MTU above `mtu`, or for the largest one available.
+/// Returns true if a request asks for an MTU that `mtu` does not exceed, or for the largest one available.
 fn needs_more(mtu: Mtu, template: &PathRecord, given: PathComponents) -> bool {
     if !given.contains(PathComponents::MTU_SELECTOR) {
         return false;
@@ -65,8 +65,8 @@ fn needs_more(mtu: Mtu, template: &PathRecord, given: PathComponents) -> bool {
     selector == Selector::LARGEST_AVAILABLE
         || (given.contains(PathComponents::MTU)
             && match selector {
-                Selector::GREATER_THAN => template.mtu() >= mtu,
-                Selector::EXACTLY => template.mtu() > mtu,
+                // Exactly `mtu` is what the path has in both cases.
+                Selector::GREATER_THAN | Selector::EXACTLY => template.mtu() >= mtu,
                 _ => false,
             })
 }

@@ -5,9 +5,8 @@ use alloc::vec::Vec;
 use ib_mad::SmKey;
 use ib_sa::{
     GuidInfoRecord, LinearForwardingTableRecord, LinkRecord, MulticastForwardingTableRecord,
-    NodeRecord, PKeyTableRecord, PortInfoExtendedRecord, PortInfoRecord,
-    RandomForwardingTableRecord, SlToVlMappingTableRecord, SmInfoRecord, SwitchInfoRecord,
-    VlArbitrationTableRecord,
+    NodeRecord, PKeyTableRecord, PortInfoRecord, SlToVlMappingTableRecord, SmInfoRecord,
+    SwitchInfoRecord, VlArbitrationTableRecord,
 };
 use ib_smp::{
     GuidInfo, LinearForwardingTable, MulticastForwardingTable, PartitionKeyTable,
@@ -125,24 +124,6 @@ pub(super) fn forwarding_tables<'a>(
             record
         })
     })
-}
-
-/// The blocks of random forwarding tables: none, because the manager uses linear tables in all switches and
-/// writes no others.
-pub(super) fn random_tables<'a>(
-    _: View<'a>,
-    _: QueryScope<'a>,
-) -> impl Iterator<Item = RandomForwardingTableRecord> + use<'a> {
-    core::iter::empty()
-}
-
-/// PortInfoExtendedRecord of every port whose PortInfoExtended is known. At present the manager reads it of no
-/// port.
-pub(super) fn extended_ports<'a>(
-    _: View<'a>,
-    _: QueryScope<'a>,
-) -> impl Iterator<Item = PortInfoExtendedRecord> + use<'a> {
-    core::iter::empty()
 }
 
 /// The known blocks of multicast tables of switches, except empty ones.

@@ -1,6 +1,7 @@
 //! The answers to requests, by attribute (IBA vol. 1, 15.2.5 and 15.4).
 
 use alloc::vec::Vec;
+use core::iter::empty;
 
 use ib_mad::{
     Attribute, ClassCapabilities, ClassPortInfo, InformInfo, MadStatus, Method, RespTime, SaStatus,
@@ -9,8 +10,8 @@ use ib_sa::{
     ComponentMask, GuidInfoRecord, InformInfoRecord, LinearForwardingTableRecord, LinkRecord,
     McMemberComponents, McMemberRecord, MultiPathQuery, MultiPathRecord,
     MulticastForwardingTableRecord, NodeRecord, PKeyTableRecord, PathRecord,
-    PortInfoExtendedRecord, PortInfoRecord, RandomForwardingTableRecord, Record, SaMad,
-    ServiceAssociationComponents, ServiceAssociationRecord, ServiceRecord,
+    PortInfoExtendedRecord, PortInfoRecord, RandomForwardingTableRecord, Record, SaCapabilities,
+    SaMad, ServiceAssociationComponents, ServiceAssociationRecord, ServiceRecord,
     SlToVlMappingTableComponents, SlToVlMappingTableRecord, SmInfoRecord, SwitchInfoRecord,
     TraceRecord, VlArbitrationTableComponents, VlArbitrationTableRecord,
 };
@@ -24,10 +25,6 @@ use super::{
     scope::QueryScope,
     trace,
 };
-
-/// CapabilityMask of the class: optional records, multicast, several paths, and PortInfoRecords by
-/// single bits of their CapabilityMask. Source: `capability_masks.csv`.
-const CAPABILITIES: u16 = 1 << 8 | 1 << 9 | 1 << 10 | 1 << 13;
 
 /// Maximum number of nodes whose records make a table in one go; a longer table is made in parts.
 pub(super) const NODES_AT_ONCE: usize = 128;
@@ -54,11 +51,10 @@ impl SubnetAdministrator {
                     record.matches_query(template, mask, request.attribute_modifier())
                 },
             ),
-            PortInfoExtendedRecord::ID => of_port(
-                context,
-                PortInfoExtendedRecord::endport_lid,
-                records::extended_ports,
-            ),
+            // The manager reads PortInfoExtended of no port.
+            PortInfoExtendedRecord::ID => {
+                of_port(context, PortInfoExtendedRecord::endport_lid, |_, _| empty())
+            }
             SwitchInfoRecord::ID => of_port(context, SwitchInfoRecord::lid, records::switches),
             LinkRecord::ID => of_port(context, LinkRecord::from_lid, records::links),
             LinearForwardingTableRecord::ID => of_port(
@@ -66,11 +62,10 @@ impl SubnetAdministrator {
                 LinearForwardingTableRecord::lid,
                 records::forwarding_tables,
             ),
-            RandomForwardingTableRecord::ID => of_port(
-                context,
-                RandomForwardingTableRecord::lid,
-                records::random_tables,
-            ),
+            // The manager uses linear tables in all switches and writes no others.
+            RandomForwardingTableRecord::ID => {
+                of_port(context, RandomForwardingTableRecord::lid, |_, _| empty())
+            }
             MulticastForwardingTableRecord::ID => of_port(
                 context,
                 MulticastForwardingTableRecord::lid,
@@ -292,10 +287,17 @@ fn class_port_info(context: RequestContext<'_>) -> Answered {
 
 /// The administrator's ClassPortInfo, with the port that answers instead of it.
 pub(super) fn own_class_port_info(view: View<'_>) -> ClassPortInfo {
+    let capabilities = [
+        SaCapabilities::IS_SUBNET_OPTIONAL_RECORDS_SUPPORTED,
+        SaCapabilities::IS_UD_MULTICAST_SUPPORTED,
+        SaCapabilities::IS_MULTI_PATH_SUPPORTED,
+        SaCapabilities::IS_PORT_INFO_CAP_MASK_MATCH_SUPPORTED,
+    ];
+    let capabilities = SaCapabilities::from_iter(capabilities);
     let mut info = ClassPortInfo::default();
     info.set_base_version(1)
         .set_class_version(SaMad::CLASS_VERSION)
-        .set_capability_mask(ClassCapabilities::from_bits_retain(CAPABILITIES))
+        .set_capability_mask(ClassCapabilities::from_bits_retain(capabilities.bits()))
         .set_resp_time_value(RespTime::from_bits(16));
     redirection::name(view, &mut info);
     info

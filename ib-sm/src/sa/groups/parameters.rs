@@ -7,10 +7,10 @@
 use core::ops::RangeInclusive;
 
 use ib_mad::SaStatus;
-use ib_sa::{JoinState, McMemberComponents, McMemberRecord, Record, Selector};
+use ib_sa::{McMemberComponents, McMemberRecord, Record, Selector};
 use ib_wire::{Gid, GidPrefix, MulticastScope, PKey, QKey, Rate};
 
-use super::Candidate;
+use super::{Candidate, FULL};
 use crate::sa::rates;
 use ib_subnet::SubnetPort;
 
@@ -37,8 +37,7 @@ pub(super) fn of_new_group(
     if !given.contains(C::Q_KEY | C::P_KEY | C::SL | C::FLOW_LABEL | C::TCLASS) {
         return Err(SaStatus::REQ_INSUFFICIENT_COMPONENTS);
     }
-    let full = JoinState::FULL_MEMBER | JoinState::SEND_ONLY_FULL_MEMBER;
-    if !wanted.join_state().intersects(full) || !candidate.port.has_p_key(wanted.p_key()) {
+    if !wanted.join_state().intersects(FULL) || !candidate.port.has_p_key(wanted.p_key()) {
         return Err(SaStatus::REQ_INVALID);
     }
     let scope = match given.contains(C::SCOPE) {
