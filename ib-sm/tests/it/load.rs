@@ -3,12 +3,16 @@
 use std::time::Duration;
 
 use ib_mad::{
-    Engine, Input, Mad, MadAddress, MadStatus, Method, RmppConfig, SaStatus, TransactionId,
+    Engine, Input, Mad, MadAddress, MadStatus, Method, RmppConfig, SaStatus, SmKey, TransactionId,
 };
 use ib_sa::{
-    ComponentMask, JoinState, McMemberComponents, McMemberRecord, NodeRecord, PathRecord, SaMad,
+    ComponentMask, JoinState, McMemberComponents, McMemberRecord, NodeComponents, NodeRecord,
+    PathComponents, PathRecord, SaMad,
 };
-use ib_testkit::lab::{Lab, Running, client::Client};
+use ib_testkit::{
+    fabrics::generated,
+    lab::{Lab, Running, client::Client},
+};
 use ib_transport::Clock as _;
 use ib_wire::{Gid, GidPrefix, Guid, Lid, PKey, Sl};
 
@@ -73,6 +77,82 @@ fn a_request_behind_a_flood_of_tables_is_answered_first() {
         running.sm.handle_timeout(now + Duration::from_nanos(turn));
     }
     panic!("no answer");
+}
+
+/// The requester to which the manager sends first, if one asks for all nodes and then another one for its own.
+fn first_served(running: &mut Running, id: u64) -> Lid {
+    let hosts = hosts(running);
+    let (many, one) = (hosts[1].0, hosts[2].0);
+    let mut get = NodeRecord::default();
+    get.set_lid(one);
+    let get = SaMad::query(Method::GET, &get, NodeComponents::LID);
+    send(running, many, id, &table::<NodeRecord>());
+    send(running, one, id, &get);
+    let sent = sent(running);
+    assert!(sent.iter().any(|mad| mad.address.lid == many));
+    assert!(sent.iter().any(|mad| mad.address.lid == one));
+    sent[0].address.lid
+}
+
+#[test]
+fn a_table_of_more_than_128_nodes_lets_other_requests_pass_until_it_is_known() {
+    for (spec, passes) in [
+        ("ring:switches=64,hosts=1", false),
+        ("ring:switches=43,hosts=2", true),
+    ] {
+        let mut running = Lab::of(generated(spec)).up();
+        running.run_for(Duration::from_millis(1));
+        let hosts = hosts(&running);
+        let (many, one) = (hosts[1].0, hosts[2].0);
+        let first = if passes { one } else { many };
+        assert_eq!(first_served(&mut running, 1), first, "{spec}");
+        // A table that was made is kept, so it takes no longer than any other answer.
+        assert_eq!(first_served(&mut running, 2), many, "{spec}");
+    }
+}
+
+#[test]
+fn get_finds_the_one_node_that_fits_among_many() {
+    let mut client = Client::of(Lab::of(generated("ring:switches=43,hosts=2")).up());
+    let nodes = client.table(&NodeRecord::default(), ComponentMask(0));
+    assert_eq!(nodes.len(), 129);
+    let mask = NodeComponents::NODE_STRING;
+    for node in [nodes.first().unwrap(), nodes.last().unwrap()] {
+        assert_eq!(client.get(node, mask.into()).as_ref(), Ok(node));
+    }
+}
+
+#[test]
+fn more_than_65536_paths_are_refused() {
+    const ALL: PathComponents = PathComponents::empty();
+    let too_many = MadStatus::from_sa(SaStatus::TOO_MANY_RECORDS);
+    let no_resources = MadStatus::from_sa(SaStatus::NO_RESOURCES);
+    // The switches have an end port each as well, so there are 256 end ports, and 260. A long table takes several turns, in
+    // the first of which nothing is sent.
+    for (spec, get, table) in [
+        ("ring:switches=4,hosts=63", too_many, None),
+        ("ring:switches=4,hosts=64", no_resources, Some(no_resources)),
+    ] {
+        let mut running = Lab::of(generated(spec)).up();
+        let own = hosts(&running)[1].0;
+        let request = |method, mask: PathComponents| {
+            let mut template = PathRecord::default();
+            template.set_slid(own).set_dlid(own);
+            SaMad::query(method, &template, mask)
+        };
+        for (id, method, mask, expected) in [
+            (1, Method::GET, ALL, get),
+            (2, Method::GET_TABLE, PathComponents::SLID, MadStatus::OK),
+            (3, Method::GET_TABLE, PathComponents::DLID, MadStatus::OK),
+        ] {
+            send(&mut running, own, id, &request(method, mask));
+            let answer = sent(&mut running)[0];
+            assert_eq!(answer.header().status(), expected, "{spec}: {mask:?}");
+        }
+        send(&mut running, own, 4, &request(Method::GET_TABLE, ALL));
+        let answer = running.sm.poll_transmit(running.sim.now());
+        assert_eq!(answer.map(|mad| mad.header().status()), table, "{spec}");
+    }
 }
 
 #[test]
@@ -207,7 +287,7 @@ fn a_table_that_was_kept_ends_with_a_change_of_the_subnet() {
 fn one_host_cannot_take_the_multicast_lids_of_all() {
     let mut running = Lab::new("gen-ring-5").up();
     let hosts = hosts(&running);
-    let mut create = |host: (Lid, Guid), number: u64| {
+    let mut create = |sm_key: u64, host: (Lid, Guid), number: u64| {
         let mut record = McMemberRecord::default();
         record
             .set_mgid(Gid(
@@ -220,17 +300,23 @@ fn one_host_cannot_take_the_multicast_lids_of_all() {
         let defaults = C::MTU | C::RATE | C::PACKET_LIFE_TIME | C::SCOPE | C::MLID;
         let selectors = C::MTU_SELECTOR | C::RATE_SELECTOR | C::PACKET_LIFE_TIME_SELECTOR;
         let mask = C::all() - defaults - selectors;
-        let join = SaMad::query(Method::SET, &record, mask);
+        let mut join = SaMad::query(Method::SET, &record, mask);
+        join.set_sm_key(SmKey(sm_key));
         send(&mut running, host.0, number, &join);
         let answers = sent(&mut running);
         let answer = answers.iter().find(|mad| mad.address.lid == host.0);
         answer.expect("an answer").header().status()
     };
-    let created = (0..20_000).find(|&number| !create(hosts[1], number).is_ok());
+    let created = (0..20_000).find(|&number| !create(0, hosts[1], number).is_ok());
     let created = created.expect("a limit");
     assert!(created >= 64, "{created}");
     let refused = MadStatus::from_sa(SaStatus::NO_RESOURCES);
-    assert_eq!(create(hosts[1], created), refused);
-    assert!(create(hosts[2], created).is_ok());
-    assert!(create(hosts[1], created).is_ok(), "a join creates nothing");
+    assert_eq!(create(0, hosts[1], created), refused);
+    assert!(create(0, hosts[2], created).is_ok());
+    assert!(
+        create(0, hosts[1], created).is_ok(),
+        "a join creates nothing"
+    );
+    // Who has the administrator's key has no limit.
+    assert!(create(1, hosts[1], created + 1).is_ok());
 }

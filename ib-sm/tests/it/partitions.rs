@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use ib_mad::Method;
 use ib_routing::PortRef;
 use ib_sa::{
-    ComponentMask, McMemberRecord, NodeRecord, PKeyTableRecord, PathComponents, PathRecord,
+    ComponentMask, LinkRecord, McMemberRecord, NodeRecord, PKeyTableRecord, PathComponents,
+    PathRecord,
 };
 use ib_sm::{Event, Partitions};
 use ib_testkit::lab::{Lab, Running, client::Client};
@@ -170,6 +171,9 @@ fn who_shares_no_partition_is_told_of_no_path() {
     assert_eq!(paths[0].p_key(), PKey(0x7fff));
     let nodes = client.table(&NodeRecord::default(), ComponentMask(0));
     assert_eq!(nodes.len(), 2, "itself and the manager");
+    // It may not access the switches, so it is shown no cable to them, not even its own.
+    let links = client.table(&LinkRecord::default(), ComponentMask(0));
+    assert_eq!(links, []);
     // With the SM_Key a requester sees everything.
     let mut request =
         ib_sa::SaMad::query(Method::GET_TABLE, &NodeRecord::default(), ComponentMask(0));
@@ -324,4 +328,21 @@ fn a_switch_with_too_short_a_table_enforces_nothing_and_is_no_error() {
         assert_eq!(held == 20, enforced, "{held}");
         assert_eq!(keys(&running, port).len(), 20);
     }
+}
+
+#[test]
+fn a_host_sees_the_groups_of_its_own_partitions_only() {
+    let running = Lab::new("gen-ring-5").up();
+    let all = hosts(&running);
+    let (a, b) = (all[1].1, all[2].1);
+    let rules = format!("Default=0x7fff, ipoib : ALL=full;\nlab=0x10, ipoib : {a}=full, {b}=full;");
+    let mut client = Client::of(lab(&rules).up());
+    let keys = |client: &mut Client| {
+        let groups = client.table(&McMemberRecord::default(), ComponentMask(0));
+        groups.iter().map(McMemberRecord::p_key).collect::<Vec<_>>()
+    };
+    assert_eq!(keys(&mut client), [PKey::DEFAULT_FULL]);
+    client.port = all[1].0;
+    client.transport = client.running.sim.attach(client.port).unwrap();
+    assert_eq!(keys(&mut client), [PKey(0x8010), PKey::DEFAULT_FULL]);
 }

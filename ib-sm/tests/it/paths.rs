@@ -8,8 +8,9 @@ use ib_sa::{
     MultiPathCall, MultiPathComponents as M, MultiPathRecord, PathComponents as C, PathRecord,
     Selector as S,
 };
+use ib_sim::DeviceProfile;
 use ib_testkit::lab::{Lab, client::Client};
-use ib_wire::{Gid, GidPrefix, Lmc, Mtu, PKey, Rate, Sl};
+use ib_wire::{Gid, GidPrefix, Lid, Lmc, Mtu, PKey, Rate, Sl};
 
 /// A client on a fabric whose routes need no service level of their own.
 fn client() -> Client {
@@ -206,4 +207,60 @@ fn ends_with_several_lids_have_a_path_for_each_up_to_the_number_asked_for() {
     assert_eq!(narrow.len(), 8);
     let foreign = ask(|it| _ = it.set_p_key(PKey(0x8123)), M::P_KEY);
     assert_eq!(foreign, []);
+}
+
+/// The paths from the client to the multicast group with this LID that meet the conditions.
+fn paths_to_group(client: &mut Client, mlid: u16, mask: C, change: Change) -> Vec<PathRecord> {
+    let mut template = PathRecord::default();
+    template.set_slid(client.lid()).set_dlid(Lid(mlid));
+    change(&mut template);
+    client.table(&template, (mask | C::SLID | C::DLID).into())
+}
+
+#[test]
+fn a_path_to_a_group_is_on_the_partition_and_service_level_of_the_group_or_there_is_none() {
+    const MLID: u16 = 0xc000;
+    let mut client = client();
+    let plain = paths_to_group(&mut client, MLID, C::empty(), |_| {});
+    let [group] = plain[..] else {
+        panic!("{plain:?}")
+    };
+    assert_eq!((group.dlid(), group.slid()), (Lid(MLID), client.lid()));
+    assert!(group.dgid().is_multicast());
+    assert_eq!((group.p_key(), group.sl()), (PKey::DEFAULT_FULL, Sl::ZERO));
+    let same: [(C, Change); 2] = [
+        (C::P_KEY, |it| _ = it.set_p_key(PKey(0x7fff))),
+        (C::SL, |it| _ = it.set_sl(Sl::ZERO)),
+    ];
+    for (mask, ask) in same {
+        assert_eq!(paths_to_group(&mut client, MLID, mask, ask), plain);
+    }
+    let none: [(C, Change); 2] = [
+        (C::P_KEY, |it| _ = it.set_p_key(PKey(0x8123))),
+        (C::SL, |it| _ = it.set_sl(Sl::try_new(3).unwrap())),
+    ];
+    for (mask, ask) in none {
+        assert_eq!(paths_to_group(&mut client, MLID, mask, ask), []);
+    }
+    // No group has this LID.
+    assert_eq!(paths_to_group(&mut client, 0xc123, C::empty(), |_| {}), []);
+}
+
+#[test]
+fn a_path_whose_service_level_keeps_packets_from_deadlocks_is_on_no_other() {
+    let mut client = Client::of(Lab::new("gen-ring-5").routing(&engine::LASH).up());
+    let plain = path(&mut client, C::empty(), |_| {}).unwrap();
+    assert!(plain.sl() < Sl::try_new(7).unwrap());
+    let other = path(&mut client, C::SL, |it| {
+        _ = it.set_sl(Sl::try_new(7).unwrap())
+    });
+    assert_eq!(other, None);
+}
+
+#[test]
+fn a_path_has_no_greater_mtu_than_its_links() {
+    let lab = Lab::new("gen-ring-5").options(|options| options.profile = DeviceProfile::Ibsim);
+    let mut client = Client::of(lab.up());
+    let path = path(&mut client, C::empty(), |_| {}).unwrap();
+    assert_eq!(path.mtu(), Mtu::MTU_2048);
 }

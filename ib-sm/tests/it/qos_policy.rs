@@ -90,10 +90,43 @@ fn the_first_rule_that_fits_decides() {
         });
         assert_eq!(sdp.sl(), sl(expected), "port {port}");
     }
+    // The service ID has two components, and counts if the request names both.
+    for part in [C::empty(), C::SERVICE_ID_8MSB, C::SERVICE_ID_56LSB] {
+        let unnamed = path(&mut client, false, part, |path| {
+            path.set_service_id(0x1_0000 + 1000);
+        });
+        assert_eq!(unnamed.sl(), sl(1), "{part:?}");
+    }
     let ipoib = path(&mut client, false, C::P_KEY, |path| {
         path.set_p_key(PKey::DEFAULT_FULL);
     });
     assert_eq!(ipoib.sl(), sl(3));
+}
+
+#[test]
+fn a_group_of_the_managers_port_has_no_other_members() {
+    let policy = "port-groups\nport-group\nname: Manager\nnode-type: SELF\nend-port-group\n\
+        end-port-groups\nqos-levels\nqos-level\nname: Direct\nsl: 6\nend-qos-level\nend-qos-levels\n\
+        qos-match-rules\nqos-match-rule\ndestination: Manager\nqos-level-name: Direct\n\
+        end-qos-match-rule\nend-qos-match-rules";
+    let mut client = client(policy, true, &engine::MINHOP);
+    let (own, manager) = (client.lid(), client.administrator().lid);
+    let lids = client.running.sm.lids();
+    let ends: Vec<_> = lids.destinations().iter().copied().collect();
+    let hosts = ends
+        .iter()
+        .filter(|end| !end.is_switch() && !end.range.contains(own));
+    for end in hosts {
+        let dlid = end.range.base();
+        let mut template = PathRecord::default();
+        template.set_slid(own).set_dlid(dlid);
+        let found = client.get(
+            &template,
+            (PathComponents::SLID | PathComponents::DLID).into(),
+        );
+        let expected = if dlid == manager { 6 } else { 0 };
+        assert_eq!(found.unwrap().sl(), sl(expected), "{dlid}");
+    }
 }
 
 #[test]
