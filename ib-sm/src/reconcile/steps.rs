@@ -156,3 +156,23 @@ impl BlockSet {
 const fn bit(block: u16) -> u64 {
     1_u64.wrapping_shl(block as u32)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_gives_its_blocks_in_order_and_each_is_removed_once() {
+        let mut set = BlockSet::default();
+        for block in [129, 64, 3, 0] {
+            set.insert(block);
+        }
+        assert!(!set.remove(4) && !set.remove(65) && !set.remove(1000));
+        for block in [0, 3, 64, 129] {
+            assert_eq!(set.first(), Some(block));
+            assert!(set.remove(block));
+            assert!(!set.remove(block));
+        }
+        assert_eq!(set.first(), None);
+    }
+}

@@ -618,6 +618,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn stages_leave_the_entries_of_all_lids_that_are_held_back_as_they_are() {
+        let mut update = TableUpdate::default();
+        let held_back = [3, 5, 64].map(|lid| (Lid(lid), Vec::new()));
+        update.set_plan(MovePlan {
+            held_back: held_back.into(),
+            ..MovePlan::default()
+        });
+        let masks = BTreeMap::from([(0, 1 << 3 | 1 << 5), (1, 1)]);
+        assert_eq!(update.held_back, masks);
+    }
+
+    #[test]
     fn packets_leave_the_fabric_between_two_stages_and_not_before_or_after() {
         let stage = Vec::from([update::BlockRef {
             switch: SwitchIdx::default(),

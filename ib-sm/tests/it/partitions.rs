@@ -346,3 +346,49 @@ fn a_host_sees_the_groups_of_its_own_partitions_only() {
     client.transport = client.running.sim.attach(client.port).unwrap();
     assert_eq!(keys(&mut client), [PKey(0x8010), PKey::DEFAULT_FULL]);
 }
+
+/// Rules by which a host is in this many partitions besides the default one.
+fn many(host: Guid, partitions: u16) -> String {
+    let keys = 1..=partitions;
+    keys.map(|key| format!("p{key}={key}: {host};\n")).collect()
+}
+
+#[test]
+fn a_block_that_was_never_written_is_written_without_a_read() {
+    let first = hosts(&Lab::new("gen-ring-5").up())[1].1;
+    let running = lab(&many(first, 40)).up();
+    assert_eq!(keys(&running, hosts(&running)[1].0).len(), 41);
+    let reads = running.transport.sent_with(Method::GET);
+    let mut reads = reads.iter().filter(|get| get.attribute_id().0 == 0x16);
+    assert!(!reads.any(|get| get.attribute_modifier() & 0xffff != 0));
+}
+
+#[test]
+fn keys_of_partitions_that_are_gone_leave_the_port_of_the_switch_as_well() {
+    let first = hosts(&Lab::new("gen-ring-5").up())[1].1;
+    let mut running = lab(&many(first, 40)).up();
+    let host = hosts(&running)[1].0;
+    let at_switch = running.sim.with(|sim| sim.peer(host).unwrap());
+    assert_eq!(keys(&running, at_switch).len(), 41);
+    let config = lab(&many(first, 3)).config;
+    running.restart(config);
+    running.run_until_up();
+    assert_eq!(keys(&running, host).len(), 4);
+    assert_eq!(keys(&running, at_switch).len(), 4);
+}
+
+#[test]
+fn port_0_of_a_switch_has_the_capacity_of_its_node_whatever_the_external_ports_have() {
+    let lab = lab("lab=0x10 : ALL=full;").options(|options| options.partition_enforcement_cap = 1);
+    let running = lab.up();
+    let own = running.sim.with(|sim| {
+        let nodes = sim.nodes().iter_enumerated();
+        let mut switches = nodes.filter(|(_, node)| node.is_switch());
+        let (switch, _) = switches.next().unwrap();
+        PortRef {
+            node: switch,
+            port: ib_wire::PortNum(0),
+        }
+    });
+    assert_eq!(keys(&running, own), [PKey(0x7fff), PKey(0x8010)]);
+}

@@ -3,7 +3,7 @@
 use ib_mad::{MadStatus, SaStatus};
 use ib_routing::{FabricBuilder, NewNode, NodeType, PortRef};
 use ib_sa::{PathComponents, PathRecord};
-use ib_sm::{PrefixRoute, PrefixRoutes};
+use ib_sm::{PrefixRoute, PrefixRoutes, SmConfig};
 use ib_testkit::lab::{Lab, client::Client};
 use ib_wire::{Gid, GidPrefix, Guid, PortNum};
 
@@ -76,4 +76,17 @@ fn a_path_to_another_subnet_leads_to_its_router() {
         let status = MadStatus::from_sa(SaStatus::REQ_INVALID_GID);
         assert_eq!(unknown, Err(status));
     }
+}
+
+#[test]
+fn the_port_of_a_router_has_the_high_limit_of_its_kind() {
+    let text = "qos TRUE\nqos_rtr_high_limit 13\nqos_ca_high_limit 3\nqos_swe_high_limit 5\n";
+    let (wished, unknown) = SmConfig::parse(text).unwrap();
+    assert!(unknown.is_empty());
+    let running = lab().config(|config| config.qos = wished.qos.clone()).up();
+    let limit = running.sim.with(|sim| {
+        let router = sim.find_guid(ROUTER).unwrap();
+        sim.end_ports(router).next().unwrap().info().vl_high_limit()
+    });
+    assert_eq!(limit, 13);
 }

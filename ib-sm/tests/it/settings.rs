@@ -1,10 +1,18 @@
 //! Settings of the configuration in the devices: each reaches the ports and switches that it concerns, and no others.
 
-use std::time::Duration;
+use std::{ops::ControlFlow, time::Duration};
 
-use ib_sm::SmConfig;
-use ib_smp::{MKeyProtect, PortInfo, VlCap};
-use ib_testkit::lab::{Lab, Running};
+use ib_mad::{Attribute as _, Method};
+use ib_sim::Behaviour;
+use ib_sm::{Event, NotActive, SmConfig};
+use ib_smp::{
+    CapabilityMask, LinkSpeeds, LinkSpeedsExt, LinkWidths, MKeyProtect, PortInfo, PortState,
+    SlToVlMappingTable, SmpDirected, VlArbitrationTable, VlCap,
+};
+use ib_testkit::{
+    fabrics::{fabric, without},
+    lab::{Lab, Running},
+};
 use ib_wire::{GidPrefix, Lid, MKey, Sl};
 
 /// The kind of a port, by its node and its cable.
@@ -44,6 +52,13 @@ fn ports(running: &Running) -> Vec<(Place, PortInfo)> {
     })
 }
 
+/// A ring without one of its cables, so that two ports of switches have none.
+fn lab() -> Lab {
+    let ring = fabric("gen-ring-5");
+    let (cable, _) = ring.switch_links().next().unwrap();
+    Lab::of(without(&ring, &[cable]))
+}
+
 fn wished(config: &mut SmConfig) {
     config.m_key = MKey(0x1234);
     config.m_key_protect_bits = 1;
@@ -63,8 +78,8 @@ fn wished(config: &mut SmConfig) {
 
 #[test]
 fn each_setting_reaches_the_ports_that_it_concerns() {
-    let plain = ports(&Lab::new("gen-ring-5").start());
-    let mut running = Lab::new("gen-ring-5").config(wished).up();
+    let plain = ports(&lab().start());
+    let mut running = lab().config(wished).up();
     let all = ports(&running);
     assert_eq!(all.len(), plain.len());
     let mut seen = Vec::new();
@@ -117,7 +132,13 @@ fn each_setting_reaches_the_ports_that_it_concerns() {
             assert_eq!(port.neighbor_mtu(), port.mtu_cap());
         }
     }
-    for place in [Place::Management, Place::Leaf, Place::Trunk, Place::Host] {
+    for place in [
+        Place::Management,
+        Place::Leaf,
+        Place::Trunk,
+        Place::Host,
+        Place::Unlinked,
+    ] {
         assert!(seen.contains(&place), "{place:?}");
     }
     running.sim.with(|sim| {
@@ -181,4 +202,113 @@ fn the_number_of_attempts_and_the_time_for_each_are_those_of_the_options() {
         let first = running.transport.sent[0].header().transaction_id();
         assert_eq!(first.low(), 0x4321);
     }
+}
+
+/// The Sets of PortInfo that the manager has sent: the number of hops to the node, and the data.
+fn port_infos_set(running: &Running) -> Vec<(u8, PortInfo)> {
+    let sent = running.transport.sent.iter().filter(|mad| {
+        let header = mad.header();
+        header.method() == Method::SET && header.attribute_id() == PortInfo::ID
+    });
+    sent.map(|mad| {
+        let (smp, _) = SmpDirected::parse(&mad.bytes, 0).unwrap();
+        (smp.hop_count(), PortInfo::from_bytes(*smp.smp_data()))
+    })
+    .collect()
+}
+
+#[test]
+fn a_set_leaves_out_widths_and_speeds_that_are_enabled() {
+    let running = Lab::new("gen-ring-5").up();
+    let sets = port_infos_set(&running);
+    assert!(!sets.is_empty());
+    for (_, set) in sets {
+        assert_eq!(set.link_width_enabled(), LinkWidths::empty());
+        assert_eq!(set.link_speed_enabled(), LinkSpeeds::empty());
+        assert_eq!(set.link_speed_ext_enabled(), LinkSpeedsExt::empty());
+    }
+}
+
+#[test]
+fn hosts_are_asked_to_register_again_when_their_ports_become_active_and_not_before() {
+    let running = Lab::new("gen-ring-5").up();
+    let sets = port_infos_set(&running);
+    let asked = sets.iter().filter(|(_, set)| set.client_reregister());
+    let asked: Vec<PortState> = asked.map(|(_, set)| set.port_state()).collect();
+    let capable = CapabilityMask::IS_CLIENT_REREGISTRATION_SUPPORTED;
+    let hosts = ports(&running)
+        .into_iter()
+        .filter(|(place, info)| *place == Place::Host && info.capability_mask().contains(capable));
+    assert_eq!(asked, vec![PortState::ACTIVE; hosts.count()]);
+}
+
+#[test]
+fn the_manager_gives_its_own_port_an_address_before_it_changes_the_state_of_any_port() {
+    let running = Lab::new("gen-ring-5").up();
+    let sets = port_infos_set(&running).into_iter();
+    let before = sets.take_while(|(_, set)| set.port_state() == PortState::NO_CHANGE);
+    let own: Vec<_> = before.filter(|(hops, _)| *hops == 0).collect();
+    let subnet = running.sm.subnet();
+    let port = subnet.own_port().and_then(|own| subnet.port(own)).unwrap();
+    let lid = port.lids().unwrap().base();
+    assert_eq!(
+        own.iter().map(|(_, set)| set.lid()).collect::<Vec<_>>(),
+        [lid]
+    );
+}
+
+#[test]
+fn a_port_that_is_not_active_is_reported_with_the_state_of_its_other_end() {
+    let mut running = Lab::new("gen-ring-5").start();
+    let prepared = running.run(|event| match event {
+        Event::RoutesVerified { .. } => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    assert!(prepared.is_some());
+    let host = running.sim.with(|sim| {
+        let nodes = sim.nodes().iter_enumerated();
+        let mut hosts = nodes.filter(|(_, node)| !node.is_switch());
+        hosts.next_back().unwrap().0
+    });
+    running
+        .sim
+        .with(|sim| sim.set_behaviour(host, Behaviour::Silent));
+    running.run_for(Duration::from_secs(5));
+    let (own, other) = running.sim.with(|sim| {
+        let port = sim.end_ports(host).next().unwrap().at();
+        let peer = sim.peer(port).unwrap();
+        let guid = |node| sim.node(node).unwrap().guid();
+        (guid(port.node), (guid(peer.node), peer.port))
+    });
+    let reasons: Vec<_> = running
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::PortNotActive { at, reason, .. } => Some((*at, *reason)),
+            _ => None,
+        })
+        .collect();
+    let of_switch = reasons
+        .iter()
+        .find(|(at, _)| (at.node_guid, at.port_num) == other);
+    let initialize = NotActive::OtherEnd(PortState::INITIALIZE);
+    assert_eq!(of_switch.map(|(_, reason)| *reason), Some(initialize));
+    let of_host = reasons.iter().find(|(at, _)| at.node_guid == own);
+    assert_eq!(of_host.map(|(_, reason)| *reason), Some(NotActive::NotSet));
+}
+
+#[test]
+fn the_lanes_of_a_fabric_that_was_just_started_are_written_without_a_read() {
+    let lab = Lab::new("gen-ring-5").config(|config| config.qos.enabled = true);
+    let running = lab.up();
+    let tables = [SlToVlMappingTable::ID, VlArbitrationTable::ID];
+    let count = |method| {
+        let sent = running.transport.sent_with(method);
+        let of_tables = sent
+            .iter()
+            .filter(|mad| tables.contains(&mad.attribute_id()));
+        of_tables.count()
+    };
+    assert!(count(Method::SET) > 0);
+    assert_eq!(count(Method::GET), 0);
 }
