@@ -201,3 +201,23 @@ fn the_phases_of_a_sweep_add_up_to_its_time() {
     let summary = running.run_until_up();
     assert_eq!(summary.phases.total(), running.sim.now().since(started));
 }
+
+#[test]
+fn the_status_counts_the_requests_that_are_not_sent_yet() {
+    const WINDOW: usize = 4;
+    let lab = Lab::new("gen-torus-4x4x4").config(|config| config.max_wire_smps = WINDOW);
+    let mut running = lab.start();
+    let verified = running.run(|event| match event {
+        Event::RoutesVerified { .. } => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    assert!(verified.is_some());
+    let mut most = 0;
+    while !running.has_swept() {
+        running.run_for_at_most(std::time::Duration::from_secs(1), 20);
+        most = most.max(running.sm.status().requests);
+    }
+    // Each of the 64 switches gets its forwarding table and has ports to be armed.
+    assert!(most > 2 * 64, "{most}");
+    assert_eq!(running.sm.status().requests, 0);
+}

@@ -13,7 +13,7 @@ use ib_testkit::{
     fabrics::{generated, without},
     lab::{Lab, Recorder, Running, client::Client},
 };
-use ib_transport::{MadTransport, Received, TransportError, drive};
+use ib_transport::{Clock as _, MadTransport, Received, TransportError, drive};
 use ib_wire::{Gid, GidPrefix, PKey, PortNum, Sl, Vl};
 
 /// A lab whose switches drop packets of every service level until their SLtoVL tables are written.
@@ -251,6 +251,67 @@ fn quality_of_service_writes_what_the_operator_wishes_and_nothing_twice() {
     running.resweep();
     let sets = running.transport.sent_with(Method::SET);
     assert!(sets.is_empty(), "{} Sets", sets.len());
+}
+
+/// The low and the high arbitration table of every linked port of a switch.
+fn arbitration_tables(running: &Running) -> Vec<[VlArbitrationTable; 2]> {
+    running.sim.with(|sim| {
+        let switches = sim.nodes().iter_enumerated();
+        let switches = switches.filter(|(_, node)| node.is_switch());
+        let ports = switches.flat_map(|(node, _)| sim.ports_of(node));
+        let linked = ports.filter(|port| port.is_link_up() && port.at().port != PortNum(0));
+        let tables = linked.map(|port| {
+            let halves = [VlArbitrationHalf::LowFirst, VlArbitrationHalf::HighFirst];
+            halves.map(|half| port.sma().vl_arbitration(half))
+        });
+        tables.collect()
+    })
+}
+
+#[test]
+fn each_lane_of_the_routes_has_the_same_share_of_a_link() {
+    let running = Lab::new("gen-torus-4x4x4").routing(&engine::DFSSSP).up();
+    let lanes = running.sm.routes().unwrap().vls();
+    assert!(lanes > 1);
+    for [low, high] in arbitration_tables(&running) {
+        let entries = (0..8).map(|at| low.vl_weight_block(at).unwrap());
+        let used: Vec<_> = entries.filter(|entry| entry.weight() != 0).collect();
+        let numbers: Vec<u8> = used.iter().map(|entry| entry.vl().bits()).collect();
+        assert_eq!(numbers, (0..lanes).collect::<Vec<_>>());
+        assert!(used.iter().all(|entry| entry.weight() == used[0].weight()));
+        assert!((0..8).all(|at| high.vl_weight_block(at).unwrap().weight() == 0));
+    }
+}
+
+#[test]
+fn lanes_that_routes_need_come_before_those_that_the_operator_wishes() {
+    let text = "qos TRUE\nqos_sl2vl 0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0\n";
+    let (wished, _) = ib_sm::SmConfig::parse(text).unwrap();
+    let lab = without_lanes("gen-torus-4x4x4").config(|config| config.qos = wished.qos.clone());
+    let fabric = lab.fabric.clone();
+    let running = lab.up();
+    let lanes = running.sm.routes().unwrap().vls();
+    assert!(lanes > 1);
+    let wrong = running.sim.with(|sim| wrong_pair(sim, &fabric, lanes));
+    assert_eq!(wrong, None);
+}
+
+#[test]
+fn arbitration_tables_that_the_operator_changes_are_written_anew() {
+    let wished = |weight: u8| {
+        let text = format!("qos TRUE\nqos_vlarb_low 0:{weight}\n");
+        ib_sm::SmConfig::parse(&text).unwrap().0.qos
+    };
+    let lab = Lab::new("gen-ring-5").config(|config| config.qos = wished(7));
+    let mut running = lab.up();
+    let mut config = running.sm.config().clone();
+    config.qos = wished(9);
+    let now = running.sim.now();
+    assert!(running.sm.reconfigure(now, config).is_empty());
+    running.run_until_up();
+    for [low, _] in arbitration_tables(&running) {
+        assert_eq!(low.vl_weight_block(0).unwrap().weight(), 9);
+    }
 }
 
 /// The lanes of all service levels in the switches, for the pairs of ports that routes join.
