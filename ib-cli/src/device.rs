@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use ib_mad::{Method, MgmtClass, Oui, WindowConfig};
+use ib_mad::{InFlight, Method, MgmtClass, Oui, WindowConfig};
 use ib_sm::{REPLICATION_CLASS, REPLICATION_OUI};
 pub use ib_transport::AnyPort as DevicePort;
 use ib_transport::{
@@ -46,13 +46,21 @@ pub struct TimeoutArgs {
     /// Number of times that a request is repeated
     #[arg(long, value_name = "N", default_value_t = 3)]
     retries: u32,
+    /// Greatest number of requests that wait for an answer at once, as --outstanding_smps of infiniband-diags [default: as many as
+    /// the subnet bears]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    in_flight: Option<u32>,
 }
 
 impl TimeoutArgs {
-    /// Lets the window wait that long.
+    /// Lets the window wait that long, and hold that many requests.
     pub fn apply(self, window: &mut WindowConfig) {
         window.timeout = Duration::from_millis(self.timeout);
         window.retries = self.retries;
+        if let Some(count) = self.in_flight {
+            window.in_flight = InFlight::Fixed(count);
+            window.overflow = None;
+        }
     }
 }
 
@@ -105,5 +113,32 @@ impl DeviceArgs {
             Some(device) if device.starts_with("sim:") => CliError::at(device, error),
             _ => CliError::input(error),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_requests_in_flight_is_fixed_if_it_is_given() {
+        let mut args = TimeoutArgs {
+            timeout: 200,
+            retries: 3,
+            in_flight: None,
+        };
+        let default = WindowConfig::default();
+        let mut window = default;
+        args.apply(&mut window);
+        assert_eq!(
+            (window.in_flight, window.overflow),
+            (default.in_flight, default.overflow)
+        );
+        args.in_flight = Some(2);
+        args.apply(&mut window);
+        assert_eq!(
+            (window.in_flight, window.overflow),
+            (InFlight::Fixed(2), None)
+        );
     }
 }
