@@ -15,6 +15,7 @@ use crate::{
     files::{self, read_text},
     nearest::nearest,
     output::topology,
+    source::read_snapshot,
 };
 
 /// A fabric for a demonstration: two levels, 32 hosts, full bandwidth.
@@ -24,7 +25,8 @@ const DEFAULT: &str = "fat-tree:radix=8,levels=2";
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Fabric")]
 pub struct FabricArgs {
-    /// File in ibnetdiscover's or ibsim's format, or a document of `generate --json` (`-`: stdin), or a generator:
+    /// File in ibnetdiscover's or ibsim's format, a document of `generate --json` (`-`: stdin), a snapshot, or a
+    /// generator:
     /// fat-tree:radix=R,levels=L[,oversub=O][,parallel=P], torus:8x8x8[,hosts=H], mesh:..,
     /// hypercube:dim=D[,hosts=H], dragonfly:a=A,p=P,h=H[,g=G],
     /// jellyfish:switches=N,degree=D,hosts=H,seed=S, ring:switches=N,hosts=H,
@@ -76,6 +78,9 @@ impl FabricArgs {
             return Err(self.neither());
         }
         let text = read_text(spec)?;
+        if spec != "-" && text.starts_with("IBSNAP") {
+            return Ok(read_snapshot(Path::new(spec))?.fabric());
+        }
         if text.trim_start().starts_with('{') {
             return topology::read(&text)
                 .map_err(|error| CliError::at(format_args!("{spec}:{}", error.line), error.what));

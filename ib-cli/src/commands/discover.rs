@@ -113,8 +113,15 @@ pub fn run(args: DiscoverArgs, as_json: bool) -> Result<Verdict, CliError> {
         }
         (None, Some(file)) => {
             let snapshot = read_snapshot(file)?;
+            let silent = snapshot.silent.iter().map(|silent| SilentPort {
+                path: silent.path,
+                node_guid: silent.node_guid,
+            });
+            let duplicates = snapshot.duplicates.iter();
             Found {
                 from: snapshot.own_port,
+                silent: silent.collect(),
+                duplicate_guids: duplicates.map(|found| found.node_guid).collect(),
                 ..Found::of_file(snapshot.fabric())
             }
         }

@@ -26,7 +26,7 @@ use crate::{
 /// Show the counters of all ports, or of some: 64-bit ones where the device has them.
 ///
 /// Only reads, unless --reset is given. A counter that could not be read is listed as missing, never as 0.
-/// Status 1 if the counters of a port could not be read.
+/// Status 1 if the counters of a port could not be read, or a device does not respond.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct PerfArgs {
@@ -142,7 +142,14 @@ pub fn run(args: PerfArgs, as_json: bool) -> Result<Verdict, CliError> {
             reason.text()
         ));
     }
-    Ok(Verdict::of(reading.unread.is_empty()))
+    // Who names ports has asked for no others.
+    let silent = snapshot.silent.iter().filter(|_| args.of.is_empty());
+    let mut is_whole = reading.unread.is_empty();
+    for silent in silent {
+        stderr::warn(place::silent(&snapshot, silent));
+        is_whole = false;
+    }
+    Ok(Verdict::of(is_whole))
 }
 
 /// Reads the counters of the ports that are named, or of all ports if none is.

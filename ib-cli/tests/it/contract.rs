@@ -435,3 +435,41 @@ fn a_query_of_a_snapshot_is_that_of_the_subnet_or_says_what_the_file_does_not_ho
     }
     std::fs::remove_file(file).unwrap();
 }
+
+#[test]
+fn counters_and_a_topology_without_a_silent_device_are_not_whole() {
+    let mut fabric = Fabric::start("gen-karyn-4-2");
+    let file = temporary("with-silent");
+    let path = file.to_str().unwrap();
+    fabric.json(0, &["snapshot", path]);
+    // A snapshot is a fabric as any other.
+    let whole = common::ib(&["discover", "--from", path], "");
+    let taken = common::ib(&["generate", "--fabric", path, "--json"], "");
+    let nodes = |output: &Output| {
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        document["nodes"].as_array().unwrap().len()
+    };
+    assert_eq!(whole.status.code(), Some(0), "{}", stderr(&whole));
+    let found = fabric.run(&["discover", "--json", "--in-flight", "1"]);
+    assert_eq!(nodes(&taken), nodes(&found));
+
+    writeln!(fabric.console, "Silent \"H-0010000000000070\"").unwrap();
+    until(&fabric, &["nodes"], 1);
+    for options in [&["perf"][..], &["perf", "--errors"], &["perf", "--json"]] {
+        let output = fabric.run(options);
+        assert_eq!(output.status.code(), Some(1), "{options:?}");
+        let said = stderr(&output);
+        assert!(said.contains("does not respond"), "{options:?}: {said}");
+    }
+    let one = fabric.run(&["perf", "host00001"]);
+    assert_eq!(one.status.code(), Some(0), "{}", stderr(&one));
+    fabric.run(&["snapshot", path]);
+    let held = common::ib(&["discover", "--from", path], "");
+    assert_eq!(held.status.code(), Some(1));
+    assert!(
+        stderr(&held).contains("no answer from"),
+        "{}",
+        stderr(&held)
+    );
+    fs::remove_file(file).unwrap();
+}
