@@ -6,8 +6,8 @@ use crate::commands::Command;
 
 /// InfiniBand: subnet manager, simulator, router, verifier, packet decoder.
 ///
-/// Exit status: 0 done and all checks hold, 1 done and a check failed, 2 bad usage or bad input, 130 after
-/// Ctrl-C, 141 if the reader of the output has gone, as `head` does. An error is one line on stderr.
+/// Exit status: 0 done and all checks hold, 1 done and a check failed, 2 bad usage or bad input, 130 after Ctrl-C, 141
+/// if the reader of the output, such as `head`, has ended. An error is one line on stderr.
 #[derive(Debug, Parser)]
 #[command(
     name = "ib",
@@ -25,6 +25,6 @@ pub struct Args {
 }
 
 const EXAMPLES: &str = "\
-Two to begin with:
+Two commands to begin with:
   ib up                                      a fabric in the simulator, brought up and verified
   ib discover                                the fabric that this host is on";

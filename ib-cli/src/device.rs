@@ -39,8 +39,8 @@ pub struct DeviceArgs {
 /// Time for which answers are waited for.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct TimeoutArgs {
-    /// Milliseconds to wait for an answer to the last repetition of a request. Earlier ones are sent sooner once it is known how fast
-    /// the subnet answers. Several nodes are asked at once
+    /// Milliseconds to wait for an answer to the last repetition of a request. Earlier repetitions are sent sooner,
+    /// once the response time of the subnet has been measured. Several nodes are asked at once
     #[arg(long, value_name = "MS", default_value_t = 200)]
     timeout: u64,
     /// Number of times that a request is repeated

@@ -50,7 +50,7 @@ pub struct EngineArgs {
     /// Port GUIDs to route first, in this order
     #[arg(long, value_name = "FILE")]
     pub guid_routing_order_file: Option<PathBuf>,
-    /// Do not choose at random for the ports of --guid-routing-order-file, but by the order of ports
+    /// Choose by port order, not at random, for the ports of --guid-routing-order-file
     #[arg(long)]
     guid_routing_order_no_scatter: bool,
     /// First service level to use, 0 to 15 [default: 0] (lash)

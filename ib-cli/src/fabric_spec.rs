@@ -30,7 +30,8 @@ pub struct FabricArgs {
     /// fat-tree:radix=R,levels=L[,oversub=O][,parallel=P], torus:8x8x8[,hosts=H], mesh:..,
     /// hypercube:dim=D[,hosts=H], dragonfly:a=A,p=P,h=H[,g=G],
     /// jellyfish:switches=N,degree=D,hosts=H,seed=S, ring:switches=N,hosts=H,
-    /// random:switches=N,links=M,hosts=H,seed=S, thesis, mcsm. A file with such a name: ./NAME
+    /// random:switches=N,links=M,hosts=H,seed=S, thesis, mcsm. Write ./NAME for a file with the name of a
+    /// generator
     #[arg(
         long,
         value_name = "SPEC",

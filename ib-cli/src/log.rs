@@ -37,9 +37,9 @@ pub struct LogArgs {
     /// Log to this file [default: log_file of --config]. SIGUSR1 and SIGHUP open it again, as log rotation needs
     #[arg(long, value_name = "FILE")]
     log_file: Option<PathBuf>,
-    /// Level of the log: error, warn, info, debug or trace, by module if need be, as `info,routing=debug`; without
-    /// --log-file on stderr. Modules: sweep, discovery, lids, routing, ports, multicast, election, traps, control,
-    /// perf, congestion, and transaction, which has a line for each datagram at trace
+    /// Level of the log: error, warn, info, debug or trace. A module may have a level of its own, as in
+    /// `info,routing=debug`. Without --log-file the log goes to stderr. Modules: sweep, discovery, lids, routing,
+    /// ports, multicast, election, traps, control, perf, congestion, and transaction, which logs each datagram at trace
     /// [default: by log_flags of --config]
     #[arg(long, value_name = "SPEC", env = "IB_LOG", hide_env_values = true)]
     log_level: Option<String>,

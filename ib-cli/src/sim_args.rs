@@ -23,8 +23,8 @@ pub struct SimulationArgs {
     /// Time that the agents of a node take to answer, with its unit: ns, us, ms or s [default: 3us]
     #[arg(long, value_name = "TIME", value_parser = time)]
     agent_latency: Option<Duration>,
-    /// Switches take one SLtoVL table for many pairs of ports at once
-    /// (OptimizedSLtoVLMappingProgramming), as newer ones do
+    /// Switches take one SLtoVL table for many pairs of ports at once (OptimizedSLtoVLMappingProgramming), as newer
+    /// switches do
     #[arg(long)]
     optimized_slvl: bool,
 }

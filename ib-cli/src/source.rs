@@ -77,7 +77,7 @@ pub struct ThresholdArgs {
     /// SymbolErrorCounter=10
     #[arg(long, value_name = "FILE")]
     thresholds: Option<PathBuf>,
-    /// Pass these counters over, by their names in the specification
+    /// Ignore these counters, given by their names in the specification
     #[arg(long, value_name = "COUNTER,..", value_delimiter = ',')]
     ignore: Vec<String>,
 }
@@ -286,7 +286,7 @@ impl Live {
         let snapshot = self.finish(Collector::new(config))?;
         if snapshot.own_port.is_none() {
             return Err(CliError::input(
-                "the own node does not respond, expected a port that answers subnet management",
+                "the local node does not respond, expected a port that answers subnet management",
             ));
         }
         Ok(snapshot)

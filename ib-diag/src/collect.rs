@@ -152,11 +152,11 @@ pub struct Collector {
 /// Reading ahead: from the devices that a walk has found, while it waits for others. It begins at most once in a walk.
 #[derive(Debug)]
 enum Ahead {
-    /// It has not begun. The moment of the walk's last answer; `None` before the first one.
+    /// Reading ahead has not begun. The value is the time of the walk's last answer; `None` before the first one.
     Waiting(Option<Instant>),
-    /// It goes on. The nodes as the walk had found them when it began.
+    /// Reading ahead is under way. The value is the nodes that the walk had found when it began.
     Reading(IdxVec<NodeIdx, SnapshotNode>),
-    /// It is over.
+    /// Reading ahead has ended, and does not begin again in this walk.
     Over,
 }
 
@@ -168,7 +168,7 @@ enum Phase {
 }
 
 impl Collector {
-    /// A collector that begins with the own node.
+    /// A collector that begins with the local node.
     #[must_use]
     pub fn new(config: CollectorConfig) -> Self {
         let discovery = Discovery::new(DiscoveryConfig {

@@ -39,7 +39,7 @@ pub enum NameError {
         text: String,
     },
     /// Several nodes have the name.
-    #[error("{text:?} fits {} nodes, expected one of {}", nodes.len(), list(nodes))]
+    #[error("{text:?} matches {} nodes, expected one of {}", nodes.len(), list(nodes))]
     Ambiguous {
         /// The text that was given.
         text: String,

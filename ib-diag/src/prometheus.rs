@@ -292,7 +292,7 @@ impl Snapshot {
                 metrics.add(
                     &metric,
                     "gauge",
-                    "A counter that stands at its highest value",
+                    "A counter that has reached its highest value",
                     &labels,
                     1,
                 );

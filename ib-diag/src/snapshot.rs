@@ -56,7 +56,7 @@ pub struct Snapshot {
     pub tools: Vec<(String, String)>,
     /// The attributes that were read in addition to nodes, ports and cables.
     pub contents: Contents,
-    /// The port from which the subnet was read; `None` if not even the own node responded.
+    /// The port from which the subnet was read; `None` if not even the local node responded.
     pub own_port: Option<PortRef>,
     /// The nodes in the order of their GUIDs; each GUID occurs once.
     pub nodes: IdxVec<NodeIdx, SnapshotNode>,

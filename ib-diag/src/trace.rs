@@ -54,7 +54,7 @@ impl PathEnd {
             Self::DeadPort => "the entry names a port without a link",
             Self::WrongPort => "the packet reaches a port that does not own the LID",
             Self::OtherOwner => "the packet reaches another port, which has the same LID",
-            Self::Loop => "the packet goes in a circle",
+            Self::Loop => "the packet loops",
             Self::Dropped => "the service level is mapped to VL15: the packet is dropped",
             Self::NoCable => "the port has no link",
         }
@@ -199,8 +199,9 @@ impl Snapshot {
         ends.collect()
     }
 
-    /// The nodes on a directed route from the own node: the port by which each is entered, and the port by which the route
-    /// leaves it, which the last one has not. A route that leaves what was read ends at the last port on it that is known.
+    /// The nodes on a directed route from the local node: the port by which each is entered, and the port by which the
+    /// route leaves it, which the last one has not. A route that leaves what was read ends at the last port on it that
+    /// is known.
     #[must_use]
     pub fn nodes_on(&self, route: &DrPath) -> Vec<(PortRef, Option<PortNum>)> {
         let Some(own) = self.own_port else {

@@ -39,8 +39,8 @@ pub struct RouteOptions {
     pub scatter_ports: Option<u64>,
     /// Port GUIDs to route first, in this order (`guid_routing_order_file`).
     pub guid_routing_order: Vec<Guid>,
-    /// Routes to `guid_routing_order` do not choose at random, but by the order of ports; `scatter_ports` holds for
-    /// all others (`guid_routing_order_no_scatter`).
+    /// Routes to the ports of `guid_routing_order` choose by port order, not at random; `scatter_ports` holds for all
+    /// others (`guid_routing_order_no_scatter`).
     pub guid_routing_order_no_scatter: bool,
     /// Count routes to switches in the balance too (`port_profile_switch_nodes`).
     pub port_profile_switch_nodes: bool,

@@ -106,7 +106,7 @@ impl fmt::Display for CongestionEvent {
                 status: None,
             } => write!(
                 f,
-                "{port}: congestion setting {attribute} not answered; is cc_key its key?"
+                "{port}: no answer to congestion setting {attribute}; cc_key may not be the key of the device"
             ),
             Self::TableTooLong { port, room } => write!(
                 f,

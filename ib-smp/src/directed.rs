@@ -109,7 +109,7 @@ pub enum Discard {
         found: Qpn,
     },
     /// The packet has a global route header.
-    #[error("an SMP with a GRH")]
+    #[error("an SMP with a GRH, expected none")]
     Grh,
 }
 

@@ -52,7 +52,8 @@ pub struct CheckArgs {
     /// the paths to the LIDs of one port share
     #[arg(long)]
     traffic: bool,
-    /// Write the proof of freedom from deadlock to this file: an order of the channels, which other code has checked
+    /// Write the proof of freedom from deadlock to this file: an order of the channels, which was checked by code that
+    /// shares nothing with the verifier
     #[arg(long, value_name = "FILE")]
     certificate: Option<PathBuf>,
     #[command(flatten)]

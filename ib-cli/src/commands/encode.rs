@@ -20,7 +20,7 @@ pub struct EncodeArgs {
     /// One JSON document; `-` or nothing: one document a line on stdin
     #[arg(value_name = "JSON")]
     document: Option<String>,
-    /// Write the fields, pad and CRCs as they are: gives back the bytes that were decoded
+    /// Write the fields, pad and CRCs as they are: the result is the bytes that were decoded
     #[arg(long)]
     raw: bool,
 }

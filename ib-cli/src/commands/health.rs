@@ -29,8 +29,8 @@ use crate::{
 
 /// Check a subnet: identities, links, counters, managers, routes, lanes, groups, devices.
 ///
-/// Only reads. Each finding says how bad it is, where (node, GUID, port, the other end), and what to do.
-/// Status 1 if a finding is an error.
+/// Only reads. Each finding has a severity, a place (node, GUID, port, the other end) and the action to take. Status 1
+/// if a finding is an error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct HealthArgs {

@@ -46,8 +46,8 @@ pub struct LinksArgs {
 const EXAMPLES: &str = "\
 Examples:
   ib links
-  ib links 'leaf 3:17' --through             whom it concerns if this cable is pulled
-  ib links --narrow --slow                   what to look at first
+  ib links 'leaf 3:17' --through             the end ports that lose a path with this cable
+  ib links --narrow --slow                   links below the best that both ends support
   ib links 'leaf 3' --down --json";
 
 pub fn run(args: LinksArgs, as_json: bool) -> Result<Verdict, CliError> {

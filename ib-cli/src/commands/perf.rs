@@ -37,7 +37,7 @@ pub struct PerfArgs {
     /// when a port no longer answers or a link was down. With --json each reading is one document on a line of its own
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     watch: Option<Duration>,
-    /// With --watch: number of readings, then end [default: until Ctrl-C]
+    /// With --watch: end after this many readings [default: until Ctrl-C]
     #[arg(long, value_name = "N", requires = "watch")]
     count: Option<u64>,
     /// Set the counters to 0 after they were read
@@ -327,8 +327,8 @@ fn values(port: &SnapshotPort) -> CounterValues {
     port.counters.values(port.perf_class_port_info.as_ref())
 }
 
-/// The counters of a port that are above their thresholds. A counter of errors without a threshold is judged by 0, one of
-/// traffic is not judged.
+/// The counters of a port that are above their thresholds. An error counter without a threshold has the threshold 0. A
+/// traffic counter without one is left out.
 fn errors_over(port: &SnapshotPort, thresholds: &Thresholds) -> Vec<(&'static str, u64)> {
     let values = values(port);
     let over = values.iter().filter(|(name, counter)| {

@@ -30,8 +30,9 @@ pub struct PortArgs {
     /// The port to change
     #[arg(value_name = "NODE:PORT")]
     place: String,
-    /// enable, disable, reset, down, arm, active, speed=SPEED, width=WIDTH, vls=N, mtu=BYTES; of an end port also lid=LID,
-    /// lmc=N, smlid=LID, mkey=KEY, mkeylease=SECONDS, mkeyprot=LEVEL. A subnet manager that runs may set them anew
+    /// enable, disable, reset, down, arm, active, speed=SPEED, width=WIDTH, vls=N, mtu=BYTES; of an end port also
+    /// lid=LID, lmc=N, smlid=LID, mkey=KEY, mkeylease=SECONDS, mkeyprot=LEVEL. A running subnet manager may overwrite
+    /// these settings
     #[arg(value_name = "ACTION", required = true, value_parser = action)]
     actions: Vec<PortAction>,
     /// Only print the change, and do not make it

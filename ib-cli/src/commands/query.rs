@@ -47,10 +47,10 @@ pub struct QueryArgs {
     /// takes from=NODE and to=NODE, by name
     #[arg(value_name = "MODIFIER | RECORD [FIELD=VALUE]...")]
     rest: Vec<String>,
-    /// Ask the port with this LID [default: the own node]
+    /// Ask the port with this LID [default: the local node]
     #[arg(long, value_name = "N", value_parser = lid, conflicts_with = "direct")]
     lid: Option<Lid>,
-    /// Ask the node at the end of this directed route: 0 is the own node, then the output ports
+    /// Ask the node at the end of this directed route: 0 is the local node, then the output ports
     #[arg(long, value_name = "0,P,P...", value_parser = route)]
     direct: Option<DrPath>,
     /// Ask this node, given by LID, GUID, GID, name or directed route. The subnet is read first, to find it. A port after the name,

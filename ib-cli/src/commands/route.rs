@@ -73,7 +73,7 @@ Examples:
   ib route --fabric fabric.net --engine updn,lash,nue
   ib route --fabric fabric.net --engine dfsssp --lfts lfts --sls sls --sl2vl sl2vl
   ib route --fabric fabric.net --from lfts --repair --order order
-                                             the least that heals the tables, and in which order";
+                                             the fewest changes that repair the tables, in a safe order";
 
 /// The report of the routes, with a line on each cluster and on the update from old tables.
 #[derive(Serialize)]

@@ -30,12 +30,12 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct SimArgs {
-    /// Name of the sockets, which clients have in IBSIM_SOCKNAME [default: $IBSIM_SOCKNAME, else sim; with a COMMAND a
+    /// Name of the sockets; clients set IBSIM_SOCKNAME to it [default: $IBSIM_SOCKNAME, else sim; with a COMMAND a
     /// private name]
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     socket: Option<String>,
-    /// Listen on UDP ports from this one on instead of Unix sockets, as `ibsim -r` does. Clients have the number in
-    /// IBSIM_SERVER_PORT
+    /// Listen on UDP ports from this one on instead of Unix sockets, as `ibsim -r` does. Clients set IBSIM_SERVER_PORT
+    /// to this number
     #[arg(long, value_name = "PORT", conflicts_with = "command")]
     udp: Option<u16>,
     /// Address that --udp listens on. Everyone who can reach it can use the fabric [default: 127.0.0.1]

@@ -56,8 +56,8 @@ pub struct SmCommand {
     /// not exist
     #[arg(long, value_name = "FILE")]
     guid2mkey: Option<PathBuf>,
-    /// Keep the two ends of each cable in this file, in the format of OpenSM's neighbors: it tells which key of
-    /// --guid2mkey opens the device at a cable's other end. It is created if it does not exist
+    /// Keep the two ends of each cable in this file, in the format of OpenSM's neighbors: the manager finds there which
+    /// key of --guid2mkey belongs to the device at the other end of a cable. It is created if it does not exist
     #[arg(long, value_name = "FILE")]
     neighbors: Option<PathBuf>,
     /// Keep the registrations of hosts in this file, in the format of OpenSM's opensm-sa.dump: memberships, services
@@ -84,8 +84,8 @@ pub struct SmCommand {
     /// Print every change that the manager would make, one a line, and exit without making it
     #[arg(long, conflicts_with = "once")]
     dry_run: bool,
-    /// Replace the routes of an earlier manager at once, even if they work. Without it, routes that work stay, and the
-    /// log says what is changed before it is
+    /// Replace the routes of an earlier manager at once, even if they work. Without it, routes that work are kept, and
+    /// each change is logged before it is made
     #[arg(long)]
     takeover: bool,
     /// Print the configuration in effect as a commented option file, which OpenSM reads too, and exit

@@ -20,8 +20,9 @@ use crate::{
 
 /// Write nodes, cables, attributes, tables and counters of a subnet to one file.
 ///
-/// The file has the multicast groups too, if a subnet manager runs. Only reads and clears no counters, so it may run beside
-/// any subnet manager. Every command that reads a subnet reads the file instead with --from. Status 1 if a device does not respond.
+/// The file also has the multicast groups, if a subnet manager runs. Only reads and clears no counters, so it may run
+/// beside any subnet manager. Every command that reads a subnet reads the file instead with --from. Status 1 if a
+/// device does not respond.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct SnapshotArgs {

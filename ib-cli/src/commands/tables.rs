@@ -38,7 +38,7 @@ pub struct TablesArgs {
     /// Print VL arbitration and P_Key tables, a line each
     #[arg(long)]
     ports: bool,
-    /// Write all of them to this directory, with the topology, under OpenSM's names
+    /// Write all these tables and the topology to this directory, in files with OpenSM's names
     #[arg(long, value_name = "DIR", conflicts_with_all = ["lft", "mft", "sl2vl", "ports", "of"])]
     dump_dir: Option<PathBuf>,
     #[command(flatten)]

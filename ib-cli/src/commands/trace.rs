@@ -41,7 +41,7 @@ pub struct TraceArgs {
     /// Instead show which ports get a packet to this multicast LID
     #[arg(long, value_name = "MLID", value_parser = mlid, conflicts_with = "to")]
     mlid: Option<Lid>,
-    /// Instead name the nodes on this directed route: 0 is the own node, then the output ports
+    /// Instead name the nodes on this directed route: 0 is the local node, then the output ports
     #[arg(long, value_name = "0,P,P...", value_parser = route, conflicts_with_all = ["start", "to", "mlid", "sl"])]
     direct: Option<DrPath>,
     /// Instead show the paths of all pairs that a file lists, A and B on each line, after one reading of the subnet. Names with

@@ -57,8 +57,8 @@ pub struct UpArgs {
     /// LIDs, and managers answer path queries to other clusters with them
     #[arg(long, value_name = "FILE", requires = "clusters")]
     predefined_lids: Option<PathBuf>,
-    /// Change the fabric once the subnet is up. The next change follows when the subnet is up again:
-    /// `unlink=NODE:PORT`, `relink=NODE:PORT`, `off=NODE`, `on=NODE`, where NODE is a GUID or a name
+    /// Change the fabric once the subnet is up: `unlink=NODE:PORT`, `relink=NODE:PORT`, `off=NODE`, `on=NODE`, where
+    /// NODE is a GUID or a name. The next change follows when the subnet is up again
     #[arg(long, value_name = "CHANGE[,CHANGE...]", value_delimiter = ',')]
     then: Vec<FabricChange>,
     /// Draw the fabric to this SVG file

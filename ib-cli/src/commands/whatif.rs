@@ -27,10 +27,10 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct WhatifArgs {
-    /// Lose switches instead of links
+    /// Simulate the loss of switches instead of links
     #[arg(long)]
     switches: bool,
-    /// Lose links to CAs too
+    /// Also simulate the loss of links to CAs
     #[arg(long, conflicts_with = "switches")]
     hosts: bool,
     /// After each loss also compute all routes anew, and count the entries that change. This takes longer

@@ -47,10 +47,10 @@ fn action(counter: &str) -> &'static str {
             "clean or replace the cable or transceiver at both ends of the link"
         }
         "port_rcv_remote_physical_errors" => {
-            "look for the faulty link farther on: the packet was marked bad there"
+            "look for the faulty link earlier on the path: a switch there marked the packet as bad"
         }
         "port_rcv_switch_relay_errors" => {
-            "compare routes and multicast tables: packets came in that the switch cannot relay"
+            "compare routes and multicast tables: the switch received packets that it cannot relay"
         }
         "port_xmit_discards" => {
             "look for congestion behind the port, and for hosts that do not take their packets"
@@ -134,7 +134,7 @@ fn saturated(checker: &mut Checker<'_>, at: PortRef, port: &SnapshotPort) {
             true => Severity::Warning,
             false => Severity::Info,
         };
-        let message = format!("{name} stands at its highest value, so its true value is unknown");
+        let message = format!("{name} has reached its highest value, so its true value is unknown");
         let action = "clear it (ib perf --reset), and read it again after a while";
         let place = checker.place(at);
         let finding = Finding::new(Check::CounterSaturated, severity, place, message, action);

@@ -65,7 +65,7 @@ fn firmware(checker: &mut Checker<'_>) {
                     "revision {revision:#x} of device {device}, of which {} others have {usual:#x}",
                     usual_nodes.len()
                 );
-                let action = "bring equal devices to one revision";
+                let action = "update all devices of this type to one revision";
                 let place = Location::of_node(snapshot, node);
                 let finding = Finding::new(Check::Firmware, Severity::Info, place, message, action);
                 checker.add(finding.value(u64::from(revision)).limit(u64::from(usual)));
@@ -91,7 +91,7 @@ fn expected(checker: &mut Checker<'_>) {
             (
                 node,
                 Severity::Error,
-                "the node is expected and missing",
+                "the expected node is missing",
                 missing,
             )
         })
@@ -99,7 +99,7 @@ fn expected(checker: &mut Checker<'_>) {
             (
                 node,
                 Severity::Warning,
-                "the node is there and not expected",
+                "the node is present, but not expected",
                 surplus,
             )
         }))
@@ -140,7 +140,7 @@ fn expected(checker: &mut Checker<'_>) {
             (
                 link,
                 Severity::Error,
-                "the link is expected and missing",
+                "the expected link is missing",
                 missing,
             )
         })
@@ -148,7 +148,7 @@ fn expected(checker: &mut Checker<'_>) {
             (
                 link,
                 Severity::Warning,
-                "the link is there and not expected",
+                "the link is present, but not expected",
                 surplus,
             )
         }))

@@ -33,7 +33,7 @@ fn guids(checker: &mut Checker<'_>) {
         };
         let message = match (duplicate.before, known) {
             (Some(before), _) => format!(
-                "the device at {} gave GUID {before} first and {guid} now",
+                "the device at {} first reported GUID {before}, and now {guid}",
                 duplicate.path
             ),
             (None, Some(other)) => format!(

@@ -27,8 +27,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
 
 fn rate(checker: &mut Checker<'_>, link: &LinkView) {
     const REPLACE: &str = "reseat or replace the cable: the ends negotiated less than both enable";
-    const ENABLE: &str =
-        "nothing if this was meant; else enable more (ib port NODE:PORT width=.. or speed=..)";
+    const ENABLE: &str = "no action is needed if this is intended; else enable more (ib port NODE:PORT width=.. or speed=..)";
     // How bad it is, what it says and what to do, for a value, what both ends enable above it, and what both support.
     let judge = |found: &str, enabled: Option<String>, best: &str| match enabled {
         Some(enabled) => (
@@ -80,7 +79,7 @@ fn states(checker: &mut Checker<'_>) {
             continue;
         };
         let message = format!("the link is up and the port is {state}, so no data passes");
-        let action = "see that a subnet manager runs and reaches the port; its log says why it left the port out";
+        let action = "see that a subnet manager runs and reaches the port; its log has the reason why the port is not active";
         let place = checker.place(at);
         let finding = Finding::new(Check::PortInactive, Severity::Error, place, message, action);
         checker.add(

@@ -33,7 +33,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
                 "the manager with priority {} is master, and that on {other} is too",
                 info.priority()
             );
-            let action = "stop one of them, and look for the link or key that keeps them from seeing each other";
+            let action = "stop one of them, and look for the missing link or the different SM_Key that separates them";
             let place = checker.place(*at);
             let finding = Finding::new(Check::SmCount, Severity::Error, place, message, action);
             checker.add(finding.value(masters.len()).limit(1usize));

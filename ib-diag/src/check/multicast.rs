@@ -84,7 +84,7 @@ fn not_served(
     if members.is_empty() && served.is_empty() {
         for record in records {
             let message = format!("{} has no member that a switch forwards to", of(record));
-            let action = "nothing, if hosts are yet to join it";
+            let action = "no action is needed if hosts are still to join it";
             let place = checker.own_place();
             let finding = Finding::new(Check::Multicast, Severity::Info, place, message, action);
             checker.add(finding.value(record.mlid().to_string()));

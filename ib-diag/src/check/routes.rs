@@ -136,10 +136,10 @@ fn report(
         let where_ = name(checker, at);
         let why = match port {
             PortNum::UNREACHABLE => "has no entry".into(),
-            port => format!("sends it to port {port}, behind which it does not arrive"),
+            port => format!("sends it to port {port}, from where it does not arrive"),
         };
         let message = format!(
-            "{dead} of {} switches have no way to LID {lid}: {where_} {why}",
+            "{dead} of {} switches have no path to LID {lid}: {where_} {why}",
             ends.len()
         );
         let action = "let the subnet manager route anew (a heavy sweep), and see what its log says of the switch";
@@ -163,12 +163,11 @@ fn report(
     });
     if let Some(at) = first_loop {
         let message = format!(
-            "packets to LID {lid} from {looping} of {} switches go in a circle through {}",
+            "packets to LID {lid} from {looping} of {} switches loop through {}",
             ends.len(),
             name(checker, at)
         );
-        let action =
-            "let the subnet manager route anew at once: packets in a circle block their lanes";
+        let action = "let the subnet manager route anew at once: looping packets block their lanes";
         let place = checker.place(destination.end);
         let finding = Finding::new(Check::RouteLoop, Severity::Error, place, message, action);
         checker.add(finding.value(looping).limit(0usize));
@@ -208,7 +207,7 @@ fn deadlock(checker: &mut Checker<'_>) {
         false => (Severity::Error, ""),
     };
     let message = format!(
-        "packets{kind} can wait for each other in a circle of {} links{condition}: {}",
+        "packets{kind} can wait for each other in a cycle of {} links{condition}: {}",
         cycle.len(),
         path(checker, &cycle)
     );

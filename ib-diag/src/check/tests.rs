@@ -374,11 +374,7 @@ fn minimal_routes_on_a_ring_can_deadlock() {
         .iter()
         .find(|finding| finding.check == Check::Deadlock);
     let found = found.expect("a ring of eight has a cycle");
-    assert!(
-        found.message.contains("in a circle of"),
-        "{}",
-        found.message
-    );
+    assert!(found.message.contains("in a cycle of"), "{}", found.message);
 }
 
 #[test]

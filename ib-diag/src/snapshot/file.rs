@@ -69,7 +69,7 @@ pub enum SnapshotError {
         found: u32,
     },
     /// The file ends early.
-    #[error("byte {len}: the file ends, expected {expected} bytes: it was cut")]
+    #[error("byte {len}: the file ends, expected {expected} bytes: it was cut short")]
     Cut {
         /// Number of bytes in the file.
         len: u64,

@@ -74,7 +74,9 @@ pub enum ClusterFaultKind {
         port: PortNum,
     },
     /// A boundary cable with both ends in the cluster.
-    #[error("both ends of the cable at port {port} of switch {switch} are in it, expected one")]
+    #[error(
+        "both ends of the cable at port {port} of switch {switch} are in the cluster, expected one"
+    )]
     BoundaryInside {
         /// The switch.
         switch: Guid,
@@ -132,7 +134,7 @@ pub enum ClusterFaultKind {
         other: String,
     },
     /// No cluster reaches the switch beyond the boundary.
-    #[error("switch {switch} behind it is in no cluster, expected all switches in one")]
+    #[error("switch {switch} beyond its boundary is in no cluster, expected each switch in one")]
     Unclaimed {
         /// The switch.
         switch: Guid,

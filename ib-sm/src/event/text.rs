@@ -215,7 +215,10 @@ impl fmt::Display for Event {
                  --takeover or a reroute installs"
             ),
             Self::RoutesReplaced { reason } => {
-                write!(f, "the routes of the manager before are replaced: {reason}")?;
+                write!(
+                    f,
+                    "the routes of the earlier manager are replaced: {reason}"
+                )?;
                 match reason {
                     NotKept::Defect(Defect::Deadlock | Defect::MulticastDeadlock) => {
                         f.write_str("; --allow-deadlock keeps them")
@@ -226,7 +229,7 @@ impl fmt::Display for Event {
             Self::TakeOver { attribute_id, sets } => {
                 write!(
                     f,
-                    "takes the subnet over: about to set {sets} blocks of {}",
+                    "the manager takes the subnet over: it will set {sets} blocks of {}",
                     Name(*attribute_id)
                 )
             }
@@ -238,7 +241,10 @@ impl fmt::Display for Event {
             } => match (installed, defect) {
                 (true, None) => write!(f, "routes of {engine} verified and installed"),
                 (true, Some(defect)) => {
-                    write!(f, "routes of {engine} are installed all the same: {defect}")
+                    write!(
+                        f,
+                        "routes of {engine} are installed despite a defect: {defect}"
+                    )
                 }
                 (false, Some(defect @ (Defect::Deadlock | Defect::MulticastDeadlock))) => write!(
                     f,
@@ -286,7 +292,7 @@ impl fmt::Display for Event {
             ),
             Self::OutOfReach { at } => write!(
                 f,
-                "the node behind {at} is not managed: it is more than 63 hops away, which is as far as directed routes reach, and tables do not lead on yet"
+                "the node at the other end of {at} is not managed: it is more than 63 hops away, the longest directed route, and no forwarding tables lead there yet"
             ),
             Self::OwnPortDown => write!(
                 f,

@@ -33,7 +33,7 @@ pub enum EditError {
         found: u8,
     },
     /// Another header, or the CRCs, would move: such a packet has to be built anew.
-    #[error("the change of {header} would move what follows it")]
+    #[error("the change of {header} would move the bytes after it")]
     Moves {
         /// The header whose change was refused.
         header: &'static str,

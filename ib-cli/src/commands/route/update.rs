@@ -31,20 +31,20 @@ use crate::{
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Tables in use")]
 pub struct FromArgs {
-    /// Forwarding tables in use: print the order in which to write the new ones, so that meanwhile no
-    /// packet loops and nothing deadlocks, and the LIDs to drain before. Their LIDs are kept
+    /// Forwarding tables in use. Print an order of writes from them to the new tables in which no packet loops and
+    /// nothing deadlocks, and the LIDs to drain before the writes. The LIDs in use are kept
     #[arg(long, value_name = "FILE", conflicts_with = "clusters")]
     from: Option<PathBuf>,
-    /// Service levels that go with them
+    /// Service levels in use, which belong to the tables of --from
     #[arg(long, value_name = "FILE", requires = "from")]
     from_sls: Option<PathBuf>,
-    /// SLtoVL tables that go with them
+    /// SLtoVL tables in use, which belong to the tables of --from
     #[arg(long, value_name = "FILE", requires = "from")]
     from_sl2vl: Option<PathBuf>,
     /// Keep every route in use that still holds, and compute only the others
     #[arg(long, requires = "from")]
     pub repair: bool,
-    /// With --repair: move up to N entries more from busy links to idle ones
+    /// With --repair: move up to N more entries from busy links to idle links
     #[arg(long, value_name = "N", default_value_t = 0, requires = "repair")]
     rebalance: usize,
     /// Write the order: a line `STAGE SWITCH BLOCK` for each block of 64 LIDs, and one `drain LID` for
