@@ -163,8 +163,8 @@ impl<'a> MulticastTrees<'a> {
         for &(switch, _) in members {
             *weights.entry(switch).or_default() += 1;
         }
-        // By switch: the members that are too far away, and the hops to all others. Cables lead both ways, so the hops
-        // from a member are those to it, and there are often far fewer members than switches.
+        // Cost of each switch: the members that are too far away, and the hops to all others. Cables lead both ways, so
+        // the hops from a member are those to it, and there are often far fewer members than switches.
         let mut costs = IdxVec::filled(self.fabric.num_switches(), (0_u64, 0_u64));
         for (&switch, &members) in &weights {
             let distance = self.distances(switch);

@@ -59,7 +59,8 @@ impl<'a> PortPairs<'a> {
         Self::of(fabric, |_| true)
     }
 
-    /// No pair, and room for those of these switches alone: pairs of other switches are not added.
+    /// Creates a set without pairs that has room for the pairs of these switches alone. Pairs of other switches are not
+    /// added.
     #[must_use]
     pub fn of_switches(fabric: &'a Fabric, switches: &BTreeSet<SwitchIdx>) -> Self {
         Self::of(fabric, |switch| switches.contains(&switch))

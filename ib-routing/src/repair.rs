@@ -10,9 +10,9 @@
 //! another lane. Where no such path is found the engine computes everything anew, and
 //! [`Repair::recomputed`] says why.
 //!
-//! The dependencies of all old routes count as well, if that leaves a path, so that both sets can be
-//! in use while tables are written: [`crate::update::transition`] has little to drain. Where traffic with
-//! switches, or also that between switches, could not deadlock either, a new path that keeps it so is tried first.
+//! The dependencies of all old routes count as well, if that leaves a path, so that both sets can be in use while
+//! tables are written: [`crate::update::transition`] has little to drain. If the old routes also keep traffic between
+//! CAs and switches, or all traffic, free of deadlock, the repair first tries new paths that preserve this.
 //! Time: one survey of the old tables, O(LIDs * switches) on all threads, and O(switches) for each LID
 //! that some switch has lost.
 //! Source: Lysne et al., "Simple Deadlock-Free Dynamic Network Reconfiguration", 2004, for paths that
@@ -301,7 +301,7 @@ fn attempt(
                 false => run(repairer(rule), unprotected()),
             };
         }
-        // No path agrees with the old routes, so only the routes that stay count.
+        // No path is free of deadlock together with all old routes, so only the routes that are kept count.
         let kept = remaining.between_cas(fabric);
         if let Some(lanes) = Lanes::new(&layout, &order, &kept, Protected::BetweenCas) {
             match run(repairer(rule), lanes) {
@@ -337,8 +337,8 @@ impl Remaining<'_> {
     }
 }
 
-/// The dependencies of all old routes, as far as their cables are there: of traffic between CAs, of traffic from and to
-/// CAs, and of all traffic. `kept` are those that still arrive.
+/// The dependencies of all old routes over cables that still exist: of traffic between CAs, of traffic from and to CAs,
+/// and of all traffic. `kept` are those that still arrive.
 fn before(
     old: RoutesInUse<'_>,
     remapped: &Remapped,

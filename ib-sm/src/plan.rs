@@ -223,7 +223,7 @@ pub(crate) struct Regroup {
     switches: BTreeMap<Guid, BTreeSet<u16>>,
     /// The blocks that no tree had since the last sweep. An earlier manager may have left entries in them, in any switch.
     new_blocks: BTreeSet<u16>,
-    /// The last block in use is another one.
+    /// True if the last block in use has another number than before the change.
     moves_top: bool,
 }
 
@@ -243,7 +243,7 @@ impl Regroup {
         &self.new_blocks
     }
 
-    /// Returns true if the last block in use is another one.
+    /// Returns true if the last block in use has another number than before the change.
     pub(crate) const fn moves_top(&self) -> bool {
         self.moves_top
     }
@@ -424,7 +424,7 @@ impl Plan {
         self.without_multicast = Some(without);
     }
 
-    /// Takes in the trees that are not as they were, after a sweep has read the fabric: all tables are compared.
+    /// Stores the trees that changed, after a sweep has read the fabric. All multicast tables are compared next.
     pub(crate) fn set_trees(&mut self, changes: BTreeMap<Lid, Option<TreePorts>>) {
         self.change_trees(changes);
         self.regroup = Regroup::default();
@@ -432,7 +432,7 @@ impl Plan {
         self.tree_blocks = blocks.collect();
     }
 
-    /// Takes in the trees that are not as they were because groups changed, and notes which tables they concern.
+    /// Stores the trees that changed because groups changed, and records the tables that have to be compared.
     pub(crate) fn change_trees(&mut self, changes: BTreeMap<Lid, Option<TreePorts>>) {
         let mut regroup = Regroup::default();
         let last = self.trees.keys().next_back().copied().and_then(block_of);

@@ -417,7 +417,7 @@ fn sl_to_vl(
             let tables = lanes::sl_to_vl_of(at, port, pairs);
             let mut output =
                 Output::compare(at, port, &tables, reads && record.was_active(), steps);
-            // Ahead of other changes, `pairs` are not all pairs that packets pass.
+            // Before other changes are written, `pairs` lacks some of the pairs that packets pass.
             if !reads && let Some(switch) = node.switch() {
                 let known = switch.sl_to_vl();
                 output.common = output

@@ -50,9 +50,9 @@ pub mod control_type {
     pub const SET_ISSM: u32 = 9;
     /// The first 32 P_Keys of the port.
     pub const GET_P_KEYS: u32 = 10;
-    /// Asks how many messages the server takes and sends in one datagram of the slot's socket. Data: none in the request,
-    /// the number as a 32-bit word in the reply. From then on both sides may join messages, one behind the other. ibsim
-    /// does not have this type: it returns the request unchanged, without a number.
+    /// Asks how many messages the server takes and sends in one datagram of the slot's socket. Data: none in the
+    /// request, the number as a 32-bit word in the reply. From then on both sides may join messages, one after the
+    /// other. ibsim does not have this type: it returns the request unchanged, without a number.
     pub const JOIN: u32 = 256;
 }
 

@@ -180,7 +180,7 @@ fn pages_of_every_size_open_and_show_their_nodes() {
                 "{name}: {node} {texts:?}"
             );
         }
-        // No name covers another; of thousands of switches those have one that have room for it.
+        // No name covers another. With thousands of switches only those with enough room have a name.
         let place = |text: &Value| [2, 3, 4, 5].map(|at| text[at].as_f64().unwrap());
         for (number, one) in texts.iter().enumerate() {
             for other in &texts[number + 1..] {

@@ -60,13 +60,13 @@ impl Thresholds {
         limit.filter(|_| !self.is_ignored(counter))
     }
 
-    /// Returns true if the counter is to be passed over, whatever its value.
+    /// Returns true if the counter is ignored, whatever its value.
     #[must_use]
     pub fn is_ignored(&self, counter: &str) -> bool {
         self.ignored.contains(counter)
     }
 
-    /// Passes a counter over, as ibqueryerrors does with `--suppress`. Returns false if there is no counter with this name.
+    /// Ignores a counter, as ibqueryerrors does with `--suppress`. Returns false if there is no counter with this name.
     #[must_use]
     pub fn ignore(&mut self, name: &str) -> bool {
         let name = counter_name(name);

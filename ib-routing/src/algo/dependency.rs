@@ -292,11 +292,11 @@ impl DependencyGraph {
 /// The state of a vertex in a search in depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Visit {
-    /// The search has not come here.
+    /// The search has not reached the vertex.
     None,
     /// The vertex is on the path from the start.
     OnPath,
-    /// No cycle can be reached from here.
+    /// No cycle can be reached from the vertex.
     Ended,
 }
 
@@ -438,9 +438,9 @@ impl DependencyCounts {
         Some(graph)
     }
 
-    /// A cycle of dependencies in use that can be reached from `start`, without the channels that `is_gone` names: `None` if
-    /// there is none. Counts are of one fabric and its lanes. Only what can be reached is looked at, and less if there is a
-    /// cycle.
+    /// A cycle of dependencies in use that can be reached from `start`, without the channels that `is_gone` names:
+    /// `None` if there is none. Counts are of one fabric and its lanes. The search visits only channels that can be
+    /// reached from `start`, and stops at the first cycle.
     pub(crate) fn cycle_near(
         all: &[Self],
         start: &[Vertex],

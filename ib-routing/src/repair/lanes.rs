@@ -32,8 +32,7 @@ impl Protected {
     /// The kinds of traffic that can be protected, the most first.
     pub(crate) const KINDS: [Self; 3] = [Self::All, Self::OfCas, Self::BetweenCas];
 
-    /// Number of kinds of traffic that are protected: of those between CAs, between CAs and switches, and between switches,
-    /// in this order.
+    /// Number of protected kinds of traffic, in this order: between CAs, between CAs and switches, between switches.
     pub(crate) const fn count(self) -> usize {
         match self {
             Self::Nothing => 0,

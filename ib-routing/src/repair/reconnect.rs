@@ -401,7 +401,7 @@ impl Repairer<'_> {
         }
     }
 
-    /// Returns true if a channel goes up; there may be none.
+    /// Returns true if the rule is Up*/Down* and the channel goes up. [`NO_CHANNEL`] does not.
     fn is_up(&self, channel: ChannelIdx) -> bool {
         matches!(self.rule, Rule::UpDown(classes) if classes.find(channel) == Some(&UP))
     }

@@ -194,7 +194,7 @@ impl Server {
         self.sim.set_is_sm(port, on).ok()
     }
 
-    /// Joins the messages to a client from now on, and says how many of its own it may join.
+    /// Joins the messages to a client from now on. The reply has the number of messages that the client may join.
     fn join_messages(&mut self, slot: usize, message: &mut Control) -> Option<()> {
         self.clients.get_mut(slot)?.as_mut()?.per_datagram = MAX_JOINED;
         message.set_data(&(MAX_JOINED as u32).to_ne_bytes());

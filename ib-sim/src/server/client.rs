@@ -27,7 +27,7 @@ pub(super) struct Client {
     pub(super) socket: Socket,
     /// The address of its control socket: control messages for the slot are taken from there only.
     pub(super) owner: Address,
-    /// Messages that it takes in one datagram.
+    /// Number of messages that the client accepts in one datagram; 1 if messages to it are not joined.
     pub(super) per_datagram: usize,
     /// Messages to the client that are not sent yet.
     pub(super) posted: Vec<Datagram>,

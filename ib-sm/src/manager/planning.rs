@@ -171,7 +171,8 @@ impl SubnetManager {
         }
     }
 
-    /// Asks a question: at once if it is about few nodes or the subnet is small, and otherwise as work.
+    /// Computes the answer to a question. The call itself computes it if the question concerns few nodes or the subnet
+    /// is small; otherwise the host gets it as work.
     pub(super) fn decide(&mut self, now: Instant, question: Question) {
         let (config, subnet, plan) = (self.config.share(), self.subnet.share(), self.plan.share());
         let few = match question {

@@ -34,7 +34,7 @@ pub(crate) enum Scope {
     Changed,
 }
 
-/// The multicast trees that are not as they were.
+/// The multicast trees that changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TreeChanges {
     /// The new trees by multicast LID; `None` if a LID has none any more.

@@ -213,7 +213,7 @@ mod tests {
         assert!(!has(&block, PKey(0x0001)) && !has(&block, PKey(0x8002)));
     }
 
-    /// The first key belongs at index 0, so a key that was there moves, and one that is elsewhere stays.
+    /// The first key belongs at index 0, so another key at index 0 moves. Keys at other indices stay.
     #[test]
     fn the_first_key_takes_index_0_and_the_others_keep_their_places() {
         let mut known = KnownTable::new();

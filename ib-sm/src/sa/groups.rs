@@ -27,7 +27,7 @@ const MLIDS: u16 = 0x3fff;
 /// One port may create at most this fraction of all groups: a quarter.
 const SHARE: usize = 4;
 
-/// Components without which no membership begins or ends.
+/// Components that a request to join or leave a group must name.
 const NEEDED: McMemberComponents = McMemberComponents::MGID
     .union(McMemberComponents::PORT_GID)
     .union(McMemberComponents::JOIN_STATE);

@@ -323,7 +323,7 @@ pub(super) fn walk(
             None => return None,
         };
         pass(hop)?;
-        // A table that leads to the switch itself, which is not the destination, leads nowhere: port 0 has no cable.
+        // An entry with port 0 in a switch that is not the destination ends the path here, because port 0 has no cable.
         let peer = view.peer(PortId {
             node: hop.node,
             port: hop.exit,

@@ -176,7 +176,7 @@ fn the_events_of_a_bring_up_name_each_phase_each_node_and_each_lid_once() {
         (count(&running, elected), count(&running, any_state)),
         (1, 1)
     );
-    // What is as it was is not named again.
+    // A second sweep does not report again what has not changed.
     running.events.clear();
     running.resweep();
     assert_eq!(phases(&running), [Discover, Lids, Route, Verify, Program]);

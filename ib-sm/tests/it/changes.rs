@@ -229,7 +229,7 @@ fn failed() -> Running {
     running
 }
 
-/// What calls for a sweep.
+/// A cause of a sweep.
 type Order = fn(&mut Running);
 
 /// Only what is marked is read after a sweep that succeeded: a failed one leaves more unread.

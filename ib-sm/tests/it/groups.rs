@@ -812,7 +812,7 @@ fn after_any_joins_and_leaves_the_tables_are_those_that_a_sweep_would_write() {
     }
 }
 
-/// A manager that forgot the groups finds what is left of them, also in switches that no new tree touches.
+/// A manager that has lost its groups finds their old entries, also in switches that no new tree touches.
 #[test]
 fn the_first_group_of_a_block_clears_what_an_earlier_manager_left_in_it() {
     let mut client = Client::new("gen-torus-5x5");

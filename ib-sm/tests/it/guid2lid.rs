@@ -86,7 +86,7 @@ fn lids_are_dealt_anew_in_the_first_sweep_alone_if_the_option_says_so() {
         };
         assert_eq!(lid(&running) == Lid(500), !reassign);
         let before = given(&running);
-        // Another LID would come first if they were dealt anew.
+        // A new assignment would begin with another LID.
         let other = hosts(&running)[1];
         running.sim.with(|sim| sim.power_off(other));
         running.resweep();

@@ -194,7 +194,7 @@ fn at_most_256_requests_wait_for_tables() {
     for id in 0..=MOST as u64 {
         let mut request = SaMad::query(Method::GET, &template, S::LID);
         request.set_transaction_id(TransactionId(id));
-        // The second datagram repeats the request, as a client that lost patience does.
+        // The second datagram repeats the request, as a client does after its time-out.
         for _ in 0..if id == 0 { 2 } else { 1 } {
             let mut mad = Mad::new(MadAddress::gsi(own, Sl::ZERO));
             mad.bytes = *request.as_bytes();

@@ -317,6 +317,6 @@ fn one_host_cannot_take_the_multicast_lids_of_all() {
         create(0, hosts[1], created).is_ok(),
         "a join creates nothing"
     );
-    // Who has the administrator's key has no limit.
+    // A requester with the administrator's key has no limit.
     assert!(create(1, hosts[1], created + 1).is_ok());
 }

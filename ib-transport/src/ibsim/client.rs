@@ -61,9 +61,9 @@ pub struct IbsimPort {
     data: UnixDatagram,
     /// Our slot in the server.
     slot: u32,
-    /// Messages that the server takes in one datagram.
+    /// Number of messages that the server accepts in one datagram; 1 if they are not joined.
     per_datagram: usize,
-    /// The node we sit on, as the server names it.
+    /// Node to which this client is attached, by the name that the server uses.
     node: String,
     /// Messages that wait to be sent; fewer than [`MAX_BATCH`] between two calls.
     queued: Vec<Datagram>,
@@ -207,7 +207,7 @@ impl IbsimPort {
         Ok(self.arrived.drain(..).any(|received| returned(&received)))
     }
 
-    /// The node we sit on, as the server names it.
+    /// Node to which this client is attached, by the name that the server uses.
     #[must_use]
     pub fn node(&self) -> &str {
         &self.node

@@ -26,7 +26,8 @@ const MAX_LEN: usize = MAX_JOINED * Datagram::LEN;
 /// Returns the number of messages that were sent. If that is fewer, another call sends the next ones or says why it cannot.
 ///
 /// # Errors
-/// The system's, if the first datagram cannot be sent: AGAIN or NOBUFS if there is no room for it now.
+/// The error of the operating system if the first datagram cannot be sent: AGAIN or NOBUFS if there is no room for it
+/// now.
 pub fn send_messages(
     socket: impl AsFd,
     messages: &[Datagram],
@@ -55,7 +56,8 @@ impl Messages {
     /// Reads the datagrams that are there now, a batch at most, and forgets the messages of the read before. Does not wait.
     ///
     /// # Errors
-    /// The system's: AGAIN if there are no datagrams. After an error there are no messages here either.
+    /// The error of the operating system: AGAIN if there are no datagrams. After an error [`iter`](Self::iter) is
+    /// empty.
     pub fn read(&mut self, socket: impl AsFd) -> Result<(), Errno> {
         self.arrivals.read(socket)
     }

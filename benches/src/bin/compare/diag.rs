@@ -230,8 +230,8 @@ impl Drop for Manager {
     }
 }
 
-/// Run time of a command of ours in seconds; no number if it failed. Status 1 says what it found, as silent devices. Without
-/// a finding it may print nothing.
+/// Run time of a command of ours in seconds; no number if it failed. Status 1 is no failure: it reports findings, such
+/// as silent devices. A command without findings may print nothing.
 fn seconds_of_ours(command: Command) -> f64 {
     let (took, output) = timed(command);
     let has_run = output.is_ok_and(|output| matches!(output.status.code(), Some(0 | 1)));

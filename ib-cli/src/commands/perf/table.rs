@@ -90,9 +90,8 @@ pub(super) fn one(
     Ok(())
 }
 
-/// Traffic and errors of all ports, a line each. A terminal that is too narrow gets large numbers with three digits, and
-/// notes below their ports.
-/// With thresholds: only the error counters above them.
+/// Traffic and errors of all ports, a line each. A terminal that is too narrow gets large numbers with three digits,
+/// and notes below their ports. If `over` is given, only the error counters above these thresholds are listed.
 pub(super) fn all(
     out: &mut impl Write,
     reading: &Reading<'_>,
@@ -170,7 +169,7 @@ fn note(port: &SnapshotPort, values: &CounterValues) -> String {
     }
 }
 
-/// The error counters above their thresholds of all ports, a line each.
+/// Returns a line for each error counter of any port that is above its threshold.
 fn with_errors(reading: &Reading<'_>, thresholds: &Thresholds, is_narrow: bool) -> Table {
     let heads: &[&str] = match is_narrow {
         true => &["port", "counter", "value"],

@@ -90,7 +90,7 @@ impl Verdicts {
         if same < self.free {
             return self.find(users);
         }
-        // Where dependencies formed a cycle, those beside it form another one as a rule.
+        // The neighbors of a cycle that is gone often form another one, so the search starts there.
         for level in same..users.len() {
             let users_of_level = users.get(..=level).unwrap_or_default();
             let Some(cycle) = self.cycles.get_mut(level) else {
