@@ -46,8 +46,8 @@ pub struct TimeoutArgs {
     /// Number of times that a request is repeated
     #[arg(long, value_name = "N", default_value_t = 3)]
     retries: u32,
-    /// Greatest number of requests that wait for an answer at once, as --outstanding_smps of infiniband-diags [default: as many as
-    /// the subnet bears]
+    /// Greatest number of requests that wait for an answer at once, as --outstanding_smps of infiniband-diags
+    /// [default: adapted to the subnet: it rises with each answer, and is halved when only a repetition is answered]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     in_flight: Option<u32>,
 }

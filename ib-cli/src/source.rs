@@ -151,7 +151,7 @@ impl SourceArgs {
         }
     }
 
-    /// Reads what the contents name of the own node and its neighbors.
+    /// Reads what the contents name of the local node and its neighbors.
     pub fn near_snapshot(&self, contents: Contents) -> Result<Snapshot, CliError> {
         let near = Self {
             max_hops: Some(self.max_hops.unwrap_or(1)),

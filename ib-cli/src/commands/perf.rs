@@ -142,7 +142,7 @@ pub fn run(args: PerfArgs, as_json: bool) -> Result<Verdict, CliError> {
             reason.text()
         ));
     }
-    // Who names ports has asked for no others.
+    // If ports are named, devices that do not respond are not among them.
     let silent = snapshot.silent.iter().filter(|_| args.of.is_empty());
     let mut is_whole = reading.unread.is_empty();
     for silent in silent {

@@ -442,7 +442,7 @@ fn counters_and_a_topology_without_a_silent_device_are_not_whole() {
     let file = temporary("with-silent");
     let path = file.to_str().unwrap();
     fabric.json(0, &["snapshot", path]);
-    // A snapshot is a fabric as any other.
+    // --fabric takes a snapshot as any other fabric.
     let whole = common::ib(&["discover", "--from", path], "");
     let taken = common::ib(&["generate", "--fabric", path, "--json"], "");
     let nodes = |output: &Output| {

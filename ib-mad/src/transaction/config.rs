@@ -58,14 +58,14 @@ impl Default for WindowConfig {
 /// Largest number of requests on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InFlight {
-    /// Always this many; at least one.
+    /// A constant number of requests. Zero counts as one.
     Fixed(u32),
-    /// As many as the fabric bears: more with each answer, half as many when one comes only to a
-    /// repetition. A destination that never answers does not count: it is dead, not overrun.
+    /// A number that rises with each answer, and is halved when only a repetition is answered. A destination that
+    /// never answers changes nothing, because its silence is no sign of overload.
     Adaptive {
-        /// The window starts with this many and never goes below; at least one.
+        /// Number at the start, and lower limit. Zero counts as one.
         min: u32,
-        /// It never goes above.
+        /// Upper limit.
         max: u32,
     },
 }

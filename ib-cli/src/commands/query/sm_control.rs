@@ -98,7 +98,7 @@ impl OrderQuery {
         let own = asker.smp(here, Method::GET, NodeInfo::ID, 0)?;
         let own = match asker.ask(own)? {
             Ok(own) => own,
-            Err(reason) => return Ok(Err(format!("the own node: {reason}"))),
+            Err(reason) => return Ok(Err(format!("the local node: {reason}"))),
         };
         let (own, _) = NodeInfo::parse(own.data(), 0).map_err(CliError::input)?;
         let mut info = self.info;
