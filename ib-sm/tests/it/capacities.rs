@@ -60,16 +60,16 @@ fn switches_whose_linear_tables_are_too_small_are_named_and_not_written_beyond()
     assert_eq!(refusals(&running), 0);
 }
 
-#[test]
-fn a_group_beyond_the_multicast_tables_is_named_and_not_written() {
+/// A ring with switches of this many multicast entries, and a group with this LID that all hosts joined before.
+fn with_group(entries: u16, mlid: Lid) -> Running {
     let mut group = McMemberRecord::default();
     group
         .set_mgid(Gid(0xff12_1234_u128.rotate_left(96).to_be_bytes()))
-        .set_mlid(Lid(0xc000 + 100))
+        .set_mlid(mlid)
         .set_p_key(PKey::DEFAULT_FULL)
         .set_mtu(Mtu(4))
         .set_rate(Rate::GBPS_10);
-    let lab = Lab::new("gen-ring-5").options(|options| options.multicast_fdb_cap = 32);
+    let lab = Lab::new("gen-ring-5").options(|options| options.multicast_fdb_cap = entries);
     let ports: Vec<_> = lab
         .fabric
         .nodes()
@@ -95,11 +95,52 @@ fn a_group_beyond_the_multicast_tables_is_named_and_not_written() {
         groups: vec![registration],
         ..Registrations::default()
     };
-    let running = lab
-        .config(|config| config.registrations = registrations)
-        .up();
-    let all = named(&running, MulticastForwardingTable::ID);
-    assert!(!all.is_empty());
-    assert!(all.iter().all(|&small| small == (32, 101)), "{all:?}");
-    assert_eq!(refusals(&running), 0);
+    lab.config(|config| config.registrations = registrations)
+        .up()
+}
+
+/// Number of switches with entries for a multicast LID.
+fn switches_with(running: &Running, mlid: Lid) -> usize {
+    running.sim.with(|sim| {
+        let nodes = sim.nodes().iter();
+        let switches = nodes.filter(|node| node.is_switch());
+        switches
+            .filter(|switch| switch.mft_ports(mlid).next().is_some())
+            .count()
+    })
+}
+
+#[test]
+fn a_group_beyond_the_multicast_tables_is_named_and_not_written() {
+    // The last entry of a table, and the first one after it, in the same block or in the next.
+    for (entries, mlid, fits) in [
+        (32, 0xc01f, true),
+        (32, 0xc020, false),
+        (32, 0xc064, false),
+        (64, 0xc020, true),
+        (1024, 0xc064, true),
+    ] {
+        let running = with_group(entries, Lid(mlid));
+        let all = named(&running, MulticastForwardingTable::ID);
+        let needed = mlid - 0xc000 + 1;
+        assert_eq!(all.is_empty(), fits, "{entries}, {mlid:#x}");
+        assert!(
+            all.iter().all(|&small| small == (entries, needed)),
+            "{all:?}"
+        );
+        assert_eq!(refusals(&running), 0);
+        let switches = if fits { 5 } else { 0 };
+        assert_eq!(switches_with(&running, Lid(mlid)), switches, "{mlid:#x}");
+    }
+}
+
+#[test]
+fn a_linear_table_that_ends_with_the_last_lid_suffices() {
+    let last = Lab::new("gen-ring-5").up().sm.lids().max_lid().0;
+    for (entries, small) in [(last + 1, 0), (last, 5)] {
+        let lab = Lab::new("gen-ring-5").options(|options| options.linear_fdb_cap = entries);
+        let running = lab.up();
+        let all = named(&running, LinearForwardingTable::ID);
+        assert_eq!(all, vec![(entries, last + 1); small]);
+    }
 }

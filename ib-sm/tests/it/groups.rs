@@ -2,18 +2,18 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use ib_mad::{MadStatus, SaStatus};
+use ib_mad::{Attribute as _, MadStatus, SaStatus};
 use ib_routing::PortRef;
 use ib_sa::{
     ComponentMask, JoinState, McMemberComponents as C, McMemberRecord,
     MulticastForwardingTableRecord, PathComponents, PathRecord, Selector,
 };
-use ib_smp::SlToVlMappingTable;
+use ib_smp::{CapabilityMask, PortInfo, SlToVlMappingTable, SmpDirected};
 use ib_testkit::{
     fabrics::generated,
     lab::{Lab, client::Client},
 };
-use ib_wire::{Gid, GidPrefix, Lid, Mtu, PKey, PortNum, QKey, Rate, Sl, Vl};
+use ib_wire::{Gid, GidPrefix, Lid, Mtu, PKey, PortNum, QKey, Rate, Sl, Vl, table::padded};
 
 /// IPoIB's broadcast group of the default partition.
 const BROADCAST: u128 = 0xff12_401b_ffff_0000_0000_0000_ffff_ffff;
@@ -564,10 +564,9 @@ fn members_behind_switches_without_a_multicast_table_are_named() {
     assert!(named.is_subset(&members), "{named:?}");
     assert!(tables(&client, Lid(0xc000)).is_empty());
     let sent = client.running.transport.sent_with(ib_mad::Method::SET);
-    let tables = sent.iter().filter(|set| {
-        use ib_mad::Attribute as _;
-        set.attribute_id() == ib_smp::MulticastForwardingTable::ID
-    });
+    let tables = sent
+        .iter()
+        .filter(|set| set.attribute_id() == ib_smp::MulticastForwardingTable::ID);
     assert_eq!(tables.count(), 0);
 }
 
@@ -830,4 +829,46 @@ fn the_first_group_of_a_block_clears_what_an_earlier_manager_left_in_it() {
     client.running.run_for(Duration::from_millis(100));
     assert_eq!(tables(&client, Lid(0xc000)).len(), 1);
     assert_tables_are_those_of_the_trees(&client, "after the join");
+}
+
+/// The top of the multicast table of each switch that says that it has the field.
+fn multicast_tops(client: &Client) -> BTreeSet<Lid> {
+    client.running.sim.with(|sim| {
+        let infos = sim.nodes().iter().filter_map(|node| node.switch_info());
+        infos.map(|info| info.multicast_fdb_top()).collect()
+    })
+}
+
+#[test]
+fn the_top_of_multicast_tables_follows_the_groups_where_switches_have_it() {
+    for (has_field, used) in [(true, true), (true, false), (false, true)] {
+        let lab = Lab::new("gen-ring-5").config(|config| config.use_mfttop = used);
+        let mut running = lab.start();
+        running.transport.alter = Some(Box::new(move |mad| {
+            let header = mad.header();
+            if has_field && header.attribute_id() == PortInfo::ID {
+                let (smp, _) = SmpDirected::parse_mut(&mut mad.bytes, 0).unwrap();
+                let mut info = PortInfo::from_bytes(*smp.smp_data());
+                let mask = info.capability_mask();
+                info.set_capability_mask(mask | CapabilityMask::IS_MULTICAST_FDB_TOP_SUPPORTED);
+                smp.set_smp_data(&padded(info.as_bytes()));
+            }
+            true
+        }));
+        running.run_until_up();
+        let mut client = Client::of(running);
+        let follows = has_field && used;
+        let before = multicast_tops(&client);
+        assert_eq!(before, BTreeSet::from([Lid::NONE]), "no group has members");
+        let (_, host) = *hosts(&client).last().unwrap();
+        let member = member(BROADCAST, host);
+        client.set(&member, join_bits()).unwrap();
+        client.running.run_for(Duration::from_millis(50));
+        let expected = if follows { Lid(0xc01f) } else { Lid::NONE };
+        assert_eq!(multicast_tops(&client), BTreeSet::from([expected]));
+        client.delete(&member, join_bits()).unwrap();
+        client.running.run_for(Duration::from_millis(50));
+        let expected = if follows { Lid(0xbfff) } else { Lid::NONE };
+        assert_eq!(multicast_tops(&client), BTreeSet::from([expected]));
+    }
 }

@@ -5,6 +5,9 @@ use ib_routing::PortRef;
 use ib_sim::{SharedSim, SimTransport};
 use ib_transport::{MadTransport, Received, TransportError};
 
+/// Changes a datagram on its way to the manager, as another device would have sent it. Returns false if it is lost.
+pub type Alter = Box<dyn FnMut(&mut Mad) -> bool>;
+
 /// Forwards every call and keeps the datagrams that were sent.
 pub struct Recorder {
     /// The port of the transport.
@@ -12,6 +15,8 @@ pub struct Recorder {
     inner: SimTransport,
     /// Every datagram so far.
     pub sent: Vec<Mad>,
+    /// Changes each datagram that arrives; `None`: they arrive as they were sent.
+    pub alter: Option<Alter>,
 }
 
 impl MadTransport for Recorder {
@@ -23,7 +28,17 @@ impl MadTransport for Recorder {
     }
 
     fn recv(&mut self, now: Instant) -> Result<Option<Received>, TransportError> {
-        self.inner.recv(now)
+        while let Some(received) = self.inner.recv(now)? {
+            match (received, &mut self.alter) {
+                (Received::Mad(mut mad), Some(alter)) => {
+                    if alter(&mut mad) {
+                        return Ok(Some(Received::Mad(mad)));
+                    }
+                }
+                (received, _) => return Ok(Some(received)),
+            }
+        }
+        Ok(None)
     }
 
     fn wait(&mut self, now: Instant, until: Option<Instant>) -> Result<bool, TransportError> {
@@ -38,6 +53,7 @@ impl Recorder {
             at,
             inner: sim.attach(at).unwrap(),
             sent: Vec::new(),
+            alter: None,
         }
     }
 
