@@ -181,6 +181,13 @@ fn entries_that_broke_are_led_over_neighbours_before_all_routes_are_computed_ane
     running.events.clear();
     running.sim.with(|sim| sim.unlink(cable).unwrap());
     running.run_until_up();
+    let refusals = running.events.iter();
+    let refusals = refusals.filter(|event| matches!(event, Event::RepairFailed(_)));
+    assert_eq!(
+        refusals.count(),
+        1,
+        "a repair that failed is not tried again"
+    );
     let place = |is: fn(&Event) -> bool| running.events.iter().position(is);
     let failed = place(|event| matches!(event, Event::RepairFailed(_))).unwrap();
     let healed = place(|event| matches!(event, Event::TablesHealed { .. })).unwrap();

@@ -17,10 +17,11 @@ use ib_routing::{
 };
 use ib_sa::{PathComponents, PathRecord, SaMad};
 use ib_sim::Sim;
-use ib_sm::{Event, SweepKind};
-use ib_smp::{LinearForwardingTable, MlnxExtPortInfo, PortState, SwitchInfo};
+use ib_sm::{Event, SmConfig, SweepKind};
+use ib_smp::{LinearForwardingTable, MlnxExtPortInfo, PortInfo, PortState, SwitchInfo};
 use ib_testkit::{
     data::fabric_files,
+    fabrics::generated,
     lab::{Lab, Running},
 };
 use ib_transport::{Clock, MadTransport, Received, receive};
@@ -261,6 +262,88 @@ fn healing_waits_for_no_answer_to_another_set() {
         .iter()
         .filter(|set| set.attribute_id() == SwitchInfo::ID);
     assert_eq!(cleared.count(), 2);
+}
+
+#[test]
+fn the_bits_that_announced_a_change_are_cleared_before_new_ports_are_set_up() {
+    let mut running = Lab::new("gen-torus-4x4x4").up();
+    let cable = running.sim.with(|sim| switch_cables(sim)[5]);
+    running.sim.with(|sim| sim.unlink(cable).unwrap());
+    running.run_for(Duration::from_secs(20));
+    running.transport.sent.clear();
+    running.sim.with(|sim| assert!(sim.relink(cable).unwrap()));
+    running.run_for(Duration::from_secs(20));
+    assert!(running.sm.is_up());
+    let sets = running.transport.sent_with(Method::SET);
+    let first = |id| {
+        sets.iter()
+            .position(|set| set.attribute_id() == id)
+            .unwrap()
+    };
+    assert!(first(SwitchInfo::ID) < first(PortInfo::ID));
+    // Nothing is announced that does not happen.
+    let empty = |event: &Event| {
+        matches!(
+            event,
+            Event::TablesHealed { entries: 0 } | Event::TablesChange { entries: 0, .. }
+        )
+    };
+    assert!(!running.events.iter().any(empty));
+}
+
+/// The order of the first events that say that broken entries were written, and that routes were verified, after a cable
+/// went: `true` if the entries were first.
+fn leads_round_before_routing(from: usize, change: impl FnOnce(&mut Running)) -> bool {
+    let mut running = Lab::of(generated("torus:4x4,hosts=1")).start();
+    running.sm.hand_out_work();
+    running.sm = running.sm.with_detours_from(from);
+    running.run_for_with_work(Duration::from_secs(1));
+    assert!(running.sm.is_up());
+    change(&mut running);
+    let cable = running.sim.with(|sim| switch_cables(sim)[5]);
+    running.events.clear();
+    running.sim.with(|sim| sim.unlink(cable).unwrap());
+    running.run_for_with_work(Duration::from_secs(1));
+    let place = |is: fn(&Event) -> bool| running.events.iter().position(is).unwrap();
+    let healed = place(|event| matches!(event, Event::TablesHealed { .. }));
+    let verified = place(|event| matches!(event, Event::RoutesVerified { .. }));
+    assert!(running.sm.is_up());
+    healed < verified
+}
+
+/// The host has counted the paths of the routes in force, so a repair is as quick as the detours.
+#[test]
+fn detours_are_left_out_where_a_repair_is_as_quick() {
+    let change = |running: &mut Running, change: fn(&mut SmConfig)| {
+        let mut config = running.sm.config().clone();
+        change(&mut config);
+        running.sm.reconfigure(running.sim.now(), config);
+        running.run_for_with_work(Duration::from_secs(1));
+    };
+    assert!(!leads_round_before_routing(1, |_| {}));
+    assert!(
+        leads_round_before_routing(0, |_| {}),
+        "they are always written"
+    );
+    assert!(leads_round_before_routing(1, |running| {
+        change(running, |config| config.use_ucast_cache = false);
+    }));
+    assert!(!leads_round_before_routing(usize::MAX, |running| {
+        change(running, |config| config.use_ucast_cache = false);
+    }));
+}
+
+#[test]
+fn detours_come_first_where_paths_are_not_counted() {
+    let mut running = Lab::new("gen-torus-4x4x4").up();
+    running.sm = running.sm.with_detours_from(1);
+    let cable = running.sim.with(|sim| switch_cables(sim)[5]);
+    running.events.clear();
+    running.sim.with(|sim| sim.unlink(cable).unwrap());
+    running.run_for(Duration::from_secs(1));
+    let place = |is: fn(&Event) -> bool| running.events.iter().position(is).unwrap();
+    let healed = place(|event| matches!(event, Event::TablesHealed { .. }));
+    assert!(healed < place(|event| matches!(event, Event::RoutesVerified { .. })));
 }
 
 #[test]
