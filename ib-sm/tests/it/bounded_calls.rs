@@ -1,12 +1,15 @@
 //! The work of each call is bounded: in a large subnet the manager hands out what looks at every port, and answers
 //! queries and other managers meanwhile. The work is counted, not timed.
 
+use std::time::Duration;
+
 use ib_mad::{Attribute as _, Engine, Input, Mad, MadAddress, MadStatus, Method, TransactionId};
 use ib_routing::{Fabric, PortRef, SharedLft, VerifyReport, generate::FabricSpec, verify};
 use ib_sa::{PathComponents, PathRecord, SaMad};
 use ib_sim::{SharedSim, Sim, SimOptions, SimTransport};
-use ib_sm::{Event, SmConfig, SubnetManager};
+use ib_sm::{Event, Phase, SmConfig, SubnetManager, SweepKind};
 use ib_smp::{SmInfo, SmpLidRouted};
+use ib_testkit::lab::Lab;
 use ib_transport::{Clock, MadTransport, Received, receive};
 use ib_wire::{Lid, Sl};
 
@@ -232,4 +235,40 @@ fn tables_that_switches_held_are_shared_with_the_routes_a_few_at_each_call() {
     }
     assert_eq!(calls, all.div_ceil(64));
     assert!(bench.sm.poll_timeout().is_none_or(|due| due > sim.now()));
+}
+
+/// A failure that is seen while a decision is made ends the wait for it, unless the changes of a stage are listed: the
+/// sweep would not come to an end while failures follow each other.
+#[test]
+fn a_failure_ends_the_wait_for_a_decision_but_not_for_the_changes_of_a_stage() {
+    let spec: FabricSpec = "fat-tree:radix=12,levels=3".parse().unwrap();
+    let fabric = spec.build().unwrap();
+    for (phase, ends) in [(Phase::Lids, true), (Phase::Program, false)] {
+        let mut running = Lab::of(fabric.clone()).start();
+        running.sm.hand_out_work();
+        running.run_for_with_work(Duration::from_secs(1));
+        assert!(running.sm.is_up());
+        running.events.clear();
+        running.sm.resweep(running.sim.now());
+        // The first decision of the phase: the LIDs, or the first changes.
+        let work = loop {
+            running.run_for_at_most(Duration::from_secs(1), 1);
+            match running.sm.poll_work() {
+                Some(work) if running.sm.status().phase == Some(phase) => break work,
+                Some(work) => running.sm.handle_done(running.sim.now(), work.run()),
+                None => {}
+            }
+        };
+        running.sim.with(|sim| sim.unlink(cable(&fabric)).unwrap());
+        running.run_for(Duration::from_millis(20));
+        let partial = |event: &Event| {
+            let kind = SweepKind::Partial;
+            matches!(event, Event::SweepStarted { kind: begun, .. } if *begun == kind)
+        };
+        assert_eq!(running.events.iter().any(partial), ends, "{phase:?}");
+        running.sm.handle_done(running.sim.now(), work.run());
+        running.run_for_with_work(Duration::from_secs(1));
+        assert!(running.sm.is_up());
+        assert!(running.events.iter().any(partial), "{phase:?}");
+    }
 }
