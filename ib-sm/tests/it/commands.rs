@@ -125,9 +125,12 @@ fn another_engine_that_is_read_again_routes_anew() {
     let mut config = running.sm.config().clone();
     config.routing_engines = vec![engine::SSSP.clone()];
     let now = running.sim.now();
+    let version = |running: &Running| running.sm.installed().unwrap().version();
+    let before = version(&running);
     running.sm.reconfigure(now, config);
     running.run_until_up();
     assert_eq!(running.sm.engine(), Some("sssp"));
+    assert!(version(&running) > before, "a host draws them again");
     assert_eq!(running.sm.report().unwrap().unreachable, 0);
 }
 
@@ -313,4 +316,21 @@ fn options_of_the_routes_replace_repaired_routes_and_others_leave_them() {
     for (number, change) in of_routes.into_iter().enumerate() {
         assert!(entries_moved_by(change) > 0, "option {number}");
     }
+}
+
+#[test]
+fn the_status_counts_the_writes_that_wait() {
+    // With few requests in flight nearly all wait.
+    let lab = Lab::new("gen-torus-4x4x4").config(|config| config.max_wire_smps = 1);
+    let switches = lab.fabric.num_switches();
+    let mut running = lab.start();
+    let mut most = 0;
+    while !running.has_swept() {
+        running.run_for_at_most(Duration::from_secs(1), 1);
+        let status = running.sm.status();
+        if status.phase == Some(Phase::Program) {
+            most = most.max(status.requests);
+        }
+    }
+    assert!(most > switches, "{most} requests for {switches} switches");
 }
