@@ -32,7 +32,6 @@ impl SubnetManager {
         match stage {
             Stage::Detour => return self.lead_round(now, self.detours_from),
             Stage::Heal => return self.heal(now),
-            Stage::Move => return self.after(now, Stage::Move),
             Stage::Tables => self.expect_tables(),
             Stage::Lanes => self.plan_trees(Scope::All),
             Stage::GroupLanes => {
@@ -120,7 +119,6 @@ impl SubnetManager {
             Stage::LowerTops => self.end_sweep(now),
             Stage::Groups if !self.plan.regroup().moves_top() => self.end_regroup(),
             Stage::GroupTops => self.end_regroup(),
-            Stage::AliasGuids => self.mode = Mode::Idle,
             Stage::LaneTables => {
                 self.mode = Mode::Idle;
                 self.sa.end_lane_tables(now, &self.subnet);
