@@ -21,10 +21,17 @@ const MIN_LEASE: u64 = 60;
 /// Number of polls of the master that a lease lasts: the standby registers again at each poll.
 const POLLS: u64 = 4;
 
+/// The components that a registration gives.
+const GIVEN: ServiceComponents = ServiceComponents::SERVICE_ID
+    .union(ServiceComponents::SERVICE_GID)
+    .union(ServiceComponents::SERVICE_P_KEY)
+    .union(ServiceComponents::SERVICE_LEASE)
+    .union(ServiceComponents::SERVICE_KEY)
+    .union(ServiceComponents::SERVICE_NAME);
+
 /// The request of the standby at port `gid` to the administrator at `master`. `poll_interval` is the time between
 /// two registrations.
 pub(crate) fn request(master: MadAddress, gid: Gid, poll_interval: Duration) -> Mad {
-    use ServiceComponents as C;
     let lease = poll_interval.as_secs().saturating_mul(POLLS).max(MIN_LEASE);
     let mut record = ServiceRecord::default();
     record
@@ -33,13 +40,7 @@ pub(crate) fn request(master: MadAddress, gid: Gid, poll_interval: Duration) -> 
         .set_service_p_key(PKey::DEFAULT_FULL)
         .set_service_lease(u32::try_from(lease).unwrap_or(u32::MAX))
         .set_service_name(&Text::new(NAME));
-    let components = C::SERVICE_ID
-        | C::SERVICE_GID
-        | C::SERVICE_P_KEY
-        | C::SERVICE_LEASE
-        | C::SERVICE_KEY
-        | C::SERVICE_NAME;
-    SaMad::query(Method::SET, &record, components).to(master)
+    SaMad::query(Method::SET, &record, GIVEN).to(master)
 }
 
 #[cfg(test)]
