@@ -1,6 +1,6 @@
 //! Faulty fabrics: loss, silence, restarts, garbage.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use ib_mad::{Attribute, Method};
 use ib_routing::{FabricBuilder, NewNode, NodeIdx, PortRef, generate::FabricSpec};
@@ -8,7 +8,7 @@ use ib_sim::Behaviour;
 use ib_sm::{Event, NotActive, Unresponsive};
 use ib_smp::{LinearForwardingTable, PortState};
 use ib_testkit::lab::{Lab, Running};
-use ib_wire::{Guid, PortNum};
+use ib_wire::{Guid, Lmc, PortNum};
 
 fn nodes_up(running: &Running) -> usize {
     let summary = running.sm.summary();
@@ -275,4 +275,46 @@ fn the_manager_may_sit_on_a_switch() {
             );
         }
     });
+}
+
+/// Each further request would cost the time of all its attempts.
+#[test]
+fn a_switch_that_falls_silent_during_the_writes_is_asked_no_more_in_that_sweep() {
+    // Tables of many blocks, so that many requests to each switch wait.
+    let lab = Lab::new("gen-ring-5").config(|config| {
+        config.lmc = Lmc::try_new(6).unwrap();
+        config.max_wire_smps = 4;
+        config.transaction_retries = 0;
+    });
+    let switch = *lab.fabric.switches().iter().last().unwrap();
+    let mut running = lab.start();
+    let writes = |running: &Running| {
+        let sets = running.transport.sent_with(Method::SET).into_iter();
+        sets.map(|set| set.attribute_id())
+            .any(|id| id == LinearForwardingTable::ID)
+    };
+    while !writes(&running) {
+        running.run_for_at_most(Duration::from_secs(1), 1);
+    }
+    let silent = |running: &Running, behaviour| {
+        running.sim.with(|sim| sim.set_behaviour(switch, behaviour));
+    };
+    silent(&running, Behaviour::Silent);
+    while !running.has_swept() {
+        running.run_for_at_most(Duration::from_secs(1), 1);
+    }
+    let summary = running.sm.summary();
+    assert!(summary.errors > 0);
+    // Those that are in flight, and a few that were chosen already.
+    let given_up = summary.mads.timed_out;
+    assert!((1..=8).contains(&given_up), "{given_up}");
+    assert_eq!(summary.unresponsive.len(), 1, "{:?}", summary.unresponsive);
+    let guid = running.node(switch, |node| node.guid());
+    let named = running.events.iter().filter(|event| {
+        matches!(event, Event::Unresponsive(device) if device.at.is_some_and(|at| at.node_guid == guid))
+    });
+    assert_eq!(named.count(), 1);
+    silent(&running, Behaviour::Honest);
+    running.run_until_up();
+    assert_eq!(running.sm.report().unwrap().unreachable, 0);
 }
