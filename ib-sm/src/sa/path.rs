@@ -454,8 +454,7 @@ fn asked_for(
     if given.contains(C::P_KEY) {
         let wanted = template.p_key();
         match destination {
-            // The policy has chosen the partition among those that match the request.
-            Some(_) if path.p_key().base() == wanted.base() => {}
+            // If the policy has chosen a partition, it is this one.
             Some(destination) => {
                 let shared = source.port.shared_p_key(destination.port, Some(wanted))?;
                 path.set_p_key(shared);
