@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 use self::table::Rates;
 use crate::{
     error::{CliError, Verdict},
-    output::{json, place, stderr},
+    output::{count, json, place, stderr},
     source::{Live, Source, SourceArgs, ThresholdArgs, elapsed, find},
 };
 
@@ -361,6 +361,7 @@ fn reset(live: &Live, reading: &Reading<'_>) -> Result<(), CliError> {
         stderr::warn(format_args!("{place}: counters not cleared: {problem}"));
     }
     cleared.dedup();
-    stderr::info(format_args!("counters of {} ports cleared", cleared.len()));
+    let cleared = count(cleared.len(), "port", "ports");
+    stderr::info(format_args!("counters of {cleared} cleared"));
     Ok(())
 }

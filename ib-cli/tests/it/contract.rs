@@ -461,8 +461,10 @@ fn counters_and_a_topology_without_a_silent_device_are_not_whole() {
         let said = stderr(&output);
         assert!(said.contains("does not respond"), "{options:?}: {said}");
     }
-    let one = fabric.run(&["perf", "host00001"]);
+    let one = fabric.run(&["perf", "--reset", "host00001"]);
     assert_eq!(one.status.code(), Some(0), "{}", stderr(&one));
+    let said = stderr(&one);
+    assert!(said.ends_with("counters of 1 port cleared\n"), "{said}");
     fabric.run(&["snapshot", path]);
     let held = common::ib(&["discover", "--from", path], "");
     assert_eq!(held.status.code(), Some(1));
