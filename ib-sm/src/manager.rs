@@ -427,7 +427,7 @@ impl SubnetManager {
         let is_long = block.attribute == SlToVlMappingTable::ID
             && matches!(
                 SlToVlModifier::from_bits(block.modifier),
-                Some(SlToVlModifier::AllInputs { .. })
+                Some(SlToVlModifier::AllInputs { .. } | SlToVlModifier::All)
             );
         let config = &self.config;
         is_long.then(|| {

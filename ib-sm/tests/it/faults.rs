@@ -3,10 +3,10 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use ib_mad::{Attribute, Method};
-use ib_routing::{FabricBuilder, NewNode, NodeIdx, PortRef, generate::FabricSpec};
+use ib_routing::{FabricBuilder, NewNode, NodeIdx, PortRef, engine, generate::FabricSpec};
 use ib_sim::Behaviour;
-use ib_sm::{Event, NotActive, Unresponsive};
-use ib_smp::{LinearForwardingTable, PortState};
+use ib_sm::{Event, NotActive, Phase, Unresponsive};
+use ib_smp::{LinearForwardingTable, PortState, SlToVlMappingTable, SlToVlModifier};
 use ib_testkit::lab::{Lab, Running};
 use ib_wire::{Guid, Lmc, PortNum};
 
@@ -317,4 +317,38 @@ fn a_switch_that_falls_silent_during_the_writes_is_asked_no_more_in_that_sweep()
     silent(&running, Behaviour::Honest);
     running.run_until_up();
     assert_eq!(running.sm.report().unwrap().unreachable, 0);
+}
+
+/// The time that the manager spends writing tables if each answer about an SLtoVL table that `is_lost` chooses is lost.
+fn programming_time(optimized_sl_to_vl: u8, is_lost: fn(SlToVlModifier) -> bool) -> Duration {
+    let lab = Lab::new("gen-ring-5").routing(&engine::MINHOP);
+    let lab = lab.options(|options| options.optimized_sl_to_vl = optimized_sl_to_vl);
+    let lab = lab.config(|config| {
+        config.qos.enabled = true;
+        config.use_optimized_slvl = true;
+        config.transaction_retries = 0;
+        config.transaction_timeout = Duration::from_millis(100);
+        config.long_transaction_timeout = Duration::from_millis(5000);
+    });
+    let mut running = lab.start();
+    running.transport.alter = Some(Box::new(move |mad| {
+        let header = mad.header();
+        let pairs = SlToVlModifier::from_bits(header.attribute_modifier());
+        header.attribute_id() != SlToVlMappingTable::ID || !pairs.is_some_and(is_lost)
+    }));
+    while !running.has_swept() {
+        running.run_for_at_most(Duration::from_secs(30), 1);
+    }
+    running.sm.summary().phases.of(Phase::Program)
+}
+
+/// A switch copies such a table to each of its ports, which takes longer than any other answer.
+#[test]
+fn a_table_for_many_pairs_of_ports_has_the_long_time_out() {
+    fn is_pair(modifier: SlToVlModifier) -> bool {
+        matches!(modifier, SlToVlModifier::Pair { .. })
+    }
+    let long = Duration::from_millis(5000);
+    assert!(programming_time(3, |modifier| !is_pair(modifier)) >= long);
+    assert!(programming_time(0, is_pair) < long);
 }
