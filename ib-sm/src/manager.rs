@@ -225,6 +225,8 @@ struct History {
     /// served.
     provisional: bool,
     quick_retries_left: u8,
+    /// The time before which changes of multicast groups are not written.
+    groups_from: Instant,
     /// GUIDs of the end ports that had LIDs after the last sweep.
     ports: BTreeSet<Guid>,
     /// Ports that the last sweep did not make Active.
@@ -295,6 +297,7 @@ impl SubnetManager {
                 reroute: false,
                 provisional: false,
                 quick_retries_left: QUICK_RETRIES,
+                groups_from: now,
                 ports: BTreeSet::new(),
                 not_active: NotActivePorts::new(),
             },
@@ -576,7 +579,9 @@ impl Engine for SubnetManager {
 
     fn poll_timeout(&self) -> Option<Instant> {
         let of_mode = match &self.mode {
-            Mode::Idle => Instant::earliest([self.next_sweep, self.sharing.due()]),
+            Mode::Idle => {
+                Instant::earliest([self.next_sweep, self.sharing.due(), self.groups_due()])
+            }
             Mode::Planning(planning) => planning.due().filter(|_| !self.work.handed_out),
             Mode::Settling(until) => Some(*until),
             Mode::Observing(_) | Mode::Applying(_) => None,

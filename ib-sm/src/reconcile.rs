@@ -412,21 +412,21 @@ fn sl_to_vl(
         let is_linked = port.port != PortNum::MANAGEMENT && at.is_linked(port);
         is_linked || lanes::is_managed_port_0(at, port)
     });
-    let outputs: Vec<Output> = managed
+    let mut outputs: Vec<Output> = managed
         .map(|(port, record)| {
             let tables = lanes::sl_to_vl_of(at, port, pairs);
-            let mut output =
-                Output::compare(at, port, &tables, reads && record.was_active(), steps);
-            // Before other changes are written, `pairs` lacks some of the pairs that packets pass.
-            if !reads && let Some(switch) = node.switch() {
-                let known = switch.sl_to_vl();
-                output.common = output
-                    .common
-                    .filter(|common| suits_known(known, port.port, common));
-            }
-            output
+            Output::compare(at, port, &tables, reads && record.was_active(), steps)
         })
         .collect();
+    if outputs.iter().all(|output| output.changed.is_empty()) {
+        return;
+    }
+    // Before other changes are written, `pairs` lacks some of the pairs that packets pass.
+    if !reads && let Some(switch) = node.switch() {
+        for Output { port, common, .. } in &mut outputs {
+            *common = common.filter(|common| suits_known(switch.sl_to_vl(), port.port, common));
+        }
+    }
     let optimized = lanes::has_optimized_programming(at, id);
     let num_changed = outputs
         .iter()

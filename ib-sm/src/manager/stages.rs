@@ -1,6 +1,7 @@
 //! The stages of the changes: their order, their writes, and the evaluation of the answers.
 
 use alloc::{boxed::Box, vec::Vec};
+use core::time::Duration;
 
 use ib_mad::{Attribute as _, Instant, Mad};
 use ib_smp::{
@@ -25,6 +26,10 @@ use crate::{
         tables::{self, TableUpdate},
     },
 };
+
+/// The least time between two writes of trees after hosts joined or left groups. What changes meanwhile is written
+/// together, so that many joins cost few datagrams; a single one waits for nothing.
+const BETWEEN_GROUP_CHANGES: Duration = Duration::from_millis(1);
 
 impl SubnetManager {
     /// Begins a stage.
@@ -117,8 +122,8 @@ impl SubnetManager {
                 }
             }
             Stage::LowerTops => self.end_sweep(now),
-            Stage::Groups if !self.plan.regroup().moves_top() => self.end_regroup(),
-            Stage::GroupTops => self.end_regroup(),
+            Stage::Groups if !self.plan.regroup().moves_top() => self.end_regroup(now),
+            Stage::GroupTops => self.end_regroup(now),
             Stage::LaneTables => {
                 self.mode = Mode::Idle;
                 self.sa.end_lane_tables(now, &self.subnet);
@@ -271,13 +276,10 @@ impl SubnetManager {
     /// Writes the trees of groups that changed, or alias GUIDs that hosts requested, or reads tables that hosts asked
     /// for, if this manager is the master. Returns whether there is something to do.
     pub(super) fn begin_small_stage(&mut self, now: Instant) -> bool {
-        if !self.history.served
-            || self.state() != SmState::MASTER
-            || self.conduct == Conduct::Observe
-        {
+        if !self.writes_small_stages() {
             return false;
         }
-        if self.sa.groups().have_changed() {
+        if self.groups_due().is_some_and(|due| due <= now) {
             self.sweep.summary.errors = 0;
             self.start_stage(now, Stage::GroupLanes);
             return true;
@@ -306,6 +308,17 @@ impl SubnetManager {
         true
     }
 
+    /// Returns true if the manager writes what hosts ask for between two sweeps.
+    fn writes_small_stages(&self) -> bool {
+        self.history.served && self.state() == SmState::MASTER && self.conduct != Conduct::Observe
+    }
+
+    /// The time from which the trees of groups that changed may be written; `None` if no group has changed.
+    pub(super) fn groups_due(&self) -> Option<Instant> {
+        let are_due = self.writes_small_stages() && self.sa.groups().have_changed();
+        are_due.then_some(self.history.groups_from)
+    }
+
     /// Begins to read SLtoVL and VL arbitration tables that queries named. Returns whether there are any.
     fn begin_lane_tables(&mut self) -> bool {
         let blocks = self.sa.lane_tables_mut().take_part();
@@ -317,8 +330,9 @@ impl SubnetManager {
         true
     }
 
-    fn end_regroup(&mut self) {
+    fn end_regroup(&mut self, now: Instant) {
         self.mode = Mode::Idle;
+        self.history.groups_from = later(now, BETWEEN_GROUP_CHANGES);
         if self.sweep.summary.errors > 0 && self.pending.everything.is_none() {
             self.pending.everything = Some(SweepCause::Retry);
         }

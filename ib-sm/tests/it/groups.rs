@@ -13,6 +13,7 @@ use ib_testkit::{
     fabrics::generated,
     lab::{Lab, client::Client},
 };
+use ib_transport::Clock as _;
 use ib_wire::{Gid, GidPrefix, Lid, Mtu, PKey, PortNum, QKey, Rate, Sl, Vl, table::padded};
 
 /// IPoIB's broadcast group of the default partition.
@@ -741,6 +742,43 @@ fn a_join_looks_only_at_switches_whose_trees_change() {
         assert!(looks[0] > 0);
         assert_eq!(looks[0], looks[1], "quality of service: {qos}");
     }
+}
+
+/// The Sets of multicast tables that the manager has sent.
+fn multicast_sets(client: &Client) -> usize {
+    let sets = client.running.transport.sent_with(ib_mad::Method::SET);
+    let id = ib_smp::MulticastForwardingTable::ID;
+    sets.iter().filter(|set| set.attribute_id() == id).count()
+}
+
+#[test]
+fn a_join_is_written_at_once_and_those_that_follow_it_closely_together() {
+    // One switch, so that a write after each join would be a datagram for each.
+    let mut client = Client::of(Lab::of(generated("mesh:1x1,hosts=24")).up());
+    let ports = hosts(&client);
+    let (first, others) = ports.split_first().unwrap();
+    let before = multicast_sets(&client);
+    client
+        .set(&member(BROADCAST, first.1), join_bits())
+        .unwrap();
+    client.running.run_for(Duration::from_micros(100));
+    let sets = || multicast_sets(&client) - before;
+    assert_eq!(sets(), 1);
+    let begun = client.running.sim.now();
+    for port in others {
+        client.set(&member(BROADCAST, port.1), join_bits()).unwrap();
+    }
+    let lasted = client.running.sim.now().since(begun);
+    client.running.run_for(Duration::from_millis(10));
+    let written = usize::try_from(lasted.as_millis()).unwrap() + 2;
+    let positions = 2; // Ports 1 to 15, and 16 to 24.
+    let sets = multicast_sets(&client) - before - 1;
+    assert!(
+        sets <= written * positions,
+        "{sets} Sets for {} joins within {lasted:?}",
+        others.len()
+    );
+    assert_eq!(flood(&client, first.0, Lid(0xc000)).len(), others.len());
 }
 
 /// The entries of the switches' tables for all groups are those that the manager wants.
