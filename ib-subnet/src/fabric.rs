@@ -12,7 +12,16 @@ use ib_routing::{
 use ib_smp::{CapabilityMask, NodeDescription, NodeInfo, NodeType};
 use ib_wire::{Guid, PortNum};
 
-use crate::{NodeId, PortId, Subnet, SubnetNode, link_speed::active_speed};
+use crate::{NodeId, PortId, Subnet, SubnetNode, SubnetPort, link_speed::active_speed};
+
+/// The difference between a port of a fabric and the same port of the subnet later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PortChange {
+    /// The port is the same.
+    None,
+    /// The port has lost its cable, which led from a switch to another.
+    LostCable,
+}
 
 /// A fabric, with the mapping from the nodes of the subnet to those of the fabric.
 #[derive(Clone, Debug, Default)]
@@ -94,33 +103,13 @@ impl FabricIndex {
             if !is_same_node(self.fabric.node(here), node) {
                 return None;
             }
-            for (number, record) in node.ports() {
-                let end = PortRef {
-                    node: here,
-                    port: number,
-                };
-                let was = self.fabric.port(end)?;
-                let has_lid = !node.is_switch() || number == PortNum::MANAGEMENT;
-                let lid = record.info().filter(|_| has_lid);
-                let lid = lid.map_or(Default::default(), |info| (info.lid(), info.lmc()));
-                let guid = Some(record.guid()).filter(|&guid| guid != Guid::NONE);
-                if (was.lid, was.lmc) != lid || guid.is_some_and(|guid| guid != was.guid) {
-                    return None;
-                }
-                let at = PortId {
-                    node: id,
-                    port: number,
-                };
+            for (port, record) in node.ports() {
+                let at = PortId { node: id, port };
+                let has_lid = !node.is_switch() || port == PortNum::MANAGEMENT;
                 let peer = record.peer().filter(|_| is_link(at));
-                let peer = match peer {
-                    Some(peer) => Some(self.port(peer)?),
-                    None => None,
-                };
-                if peer.is_none() && was.peer.is_some() && node.is_switch() {
-                    self.fabric.switch_of(was.peer?.node)?;
-                    lost.push((end, at));
-                } else if peer != was.peer || (was.width, was.speed) != link_at(subnet, at) {
-                    return None;
+                match self.port_change(subnet, at, record, has_lid, peer)? {
+                    PortChange::None => {}
+                    PortChange::LostCable => lost.push((PortRef { node: here, port }, at)),
                 }
             }
         }
@@ -138,6 +127,38 @@ impl FabricIndex {
             nodes: self.nodes.clone(),
             ids: self.ids.clone(),
         })
+    }
+
+    /// The difference between a port of the fabric and the same port of the subnet; `None` for a difference other than
+    /// that a cable between switches was lost. `peer` is the other end of the port's present cable.
+    fn port_change(
+        &self,
+        subnet: &Subnet,
+        at: PortId,
+        record: &SubnetPort,
+        has_lid: bool,
+        peer: Option<PortId>,
+    ) -> Option<PortChange> {
+        let end = self.port(at)?;
+        let was = self.fabric.port(end)?;
+        let lid = record.info().filter(|_| has_lid);
+        let lid = lid.map_or(Default::default(), |info| (info.lid(), info.lmc()));
+        let guid = Some(record.guid()).filter(|&guid| guid != Guid::NONE);
+        if (was.lid, was.lmc) != lid || guid.is_some_and(|guid| guid != was.guid) {
+            return None;
+        }
+        if let (None, Some(far)) = (peer, was.peer)
+            && self.fabric.switch_of(end.node).is_some()
+        {
+            let lost_cable = self.fabric.switch_of(far.node).is_some();
+            return lost_cable.then_some(PortChange::LostCable);
+        }
+        let peer = match peer {
+            Some(peer) => Some(self.port(peer)?),
+            None => None,
+        };
+        let is_same = peer == was.peer && (was.width, was.speed) == link_at(subnet, at);
+        is_same.then_some(PortChange::None)
     }
 
     /// The fabric that was built from the subnet.
