@@ -112,6 +112,26 @@ fn count_errors(subnet: &mut Subnet, file: &Path) -> String {
     }
 }
 
+/// The hops of a path of ours, each as ibtracert prints it.
+fn hops_as_ibtracert(path: &Value) -> Vec<String> {
+    let hops = path["hops"].as_array().expect("hops");
+    let entered = hops.iter().zip(hops.iter().skip(1));
+    let lines = entered.map(|(before, hop)| {
+        let lid = hop["lid"].as_u64().expect("a LID");
+        let others = (1 << hop["lmc"].as_u64().expect("an LMC")) - 1;
+        format!(
+            "[{}] -> {} port {{{}}}[{}] lid {lid}-{} {}",
+            before["output"],
+            hop["type"].as_str().expect("a type"),
+            hop["port_guid"].as_str().expect("a GUID"),
+            hop["input"],
+            lid + others,
+            hop["name"],
+        )
+    });
+    lines.collect()
+}
+
 impl Taken {
     fn of(file: &Path) -> Self {
         let mut subnet = Subnet::up_file(file);
@@ -192,44 +212,39 @@ impl Taken {
         }
     }
 
-    /// Every hop between the first host and some others beside ibtracert: the ports, the GUID, the LIDs and the name.
+    /// Every hop between the first host and some others beside ibtracert: the ports, the GUID, the LIDs and the name. Either
+    /// reads the same file of pairs.
     fn traces(&self) {
         let Self { subnet, name, .. } = self;
         let lids = self.lids("ca");
         let [from, others @ ..] = lids.as_slice() else {
             return;
         };
-        for to in others.iter().step_by(others.len().div_ceil(8).max(1)) {
-            let theirs = printed_by_peer(
-                subnet
-                    .ibsim
-                    .client("ibtracert", &subnet.node)
-                    .args([from, to]),
-            );
-            // "[1] -> switch port {0x00000000000000f4}[2] lid 3-3 "name"": the port before, then the node that is entered.
-            let is_hop = |line: &&str| line.starts_with('[');
-            let theirs: Vec<&str> = theirs.lines().filter(is_hop).collect();
-            let ours = self.json(&["trace", from, to]);
-            assert_eq!(ours["arrived"], true, "{name} {from} {to}");
-            let hops = ours["hops"].as_array().expect("hops");
-            let entered = hops.iter().zip(hops.iter().skip(1));
-            let ours: Vec<String> = entered
-                .map(|(before, hop)| {
-                    let lid = hop["lid"].as_u64().expect("a LID");
-                    let others = (1 << hop["lmc"].as_u64().expect("an LMC")) - 1;
-                    format!(
-                        "[{}] -> {} port {{{}}}[{}] lid {lid}-{} {}",
-                        before["output"],
-                        hop["type"].as_str().expect("a type"),
-                        hop["port_guid"].as_str().expect("a GUID"),
-                        hop["input"],
-                        lid + others,
-                        hop["name"],
-                    )
-                })
-                .collect();
-            assert_eq!(ours, theirs, "{name} {from} {to}");
-        }
+        let others = others.iter().step_by(others.len().div_ceil(8).max(1));
+        let pairs: String = others.map(|to| format!("{from} {to}\n")).collect();
+        let path = subnet.ibsim.file("pairs");
+        std::fs::write(&path, &pairs).expect("there is room for a file");
+        let path = path.to_str().expect("the path is text");
+        let theirs = printed_by_peer(
+            subnet
+                .ibsim
+                .client("ibtracert", &subnet.node)
+                .args(["--ports-file", path]),
+        );
+        // "[1] -> switch port {0x00000000000000f4}[2] lid 3-3 "name"": the port before, then the node that is entered.
+        let is_hop = |line: &&str| line.starts_with('[');
+        let theirs = format!("\n{theirs}");
+        let theirs: Vec<Vec<&str>> = theirs
+            .split("\nFrom ")
+            .skip(1)
+            .map(|path| path.lines().filter(is_hop).collect())
+            .collect();
+        assert_eq!(theirs.len(), pairs.lines().count(), "{name}");
+        let ours = self.json(&["trace", "--pairs", path]);
+        let ours = ours["paths"].as_array().expect("paths");
+        assert!(ours.iter().all(|path| path["arrived"] == true), "{name}");
+        let ours: Vec<Vec<String>> = ours.iter().map(hops_as_ibtracert).collect();
+        assert_eq!(ours, theirs, "{name}");
     }
 
     /// Every field of every port that iblinkinfo lists. iblinkinfo names a port of an adapter by the port's GUID.
