@@ -3,9 +3,9 @@
 //! The figures are processor time, a program's own and the system's for it: with milliseconds for a run, the
 //! clock on the wall would count mostly how long the short program waits for its turn.
 //!
-//! Both read a file with the same packets or datagrams and print the same fields of each; a second
-//! row of ours prints every field, the payload and the checked CRCs. tshark has no such output: its
-//! row is set beside the same three fields of tshark's.
+//! Both read a file with the same packets or datagrams and print the same fields of each. A second row of ours prints every
+//! field, the payload and the checked CRCs, as JSON for programs, and a third one prints them as text for people. tshark
+//! computes no CRC, so both are set beside the same three fields of tshark's.
 
 use std::{
     fs::{self, File},
@@ -45,13 +45,18 @@ pub(crate) struct Dissection {
 }
 
 impl Dissection {
-    /// Two rows: the same fields, and all of them.
+    /// Three rows: the same fields, all of them as JSON, and all of them as text.
     pub(crate) fn rows(&self) -> Vec<Row> {
-        let names = [self.case.to_owned(), format!("{}-full", self.case)];
+        let sides: [(String, &[&str]); 3] = [
+            (self.case.to_owned(), &["--fields", self.fields.0]),
+            (format!("{}-full", self.case), &["--json"]),
+            (format!("{}-readable", self.case), &[]),
+        ];
         let missing = |install: &str| {
-            let row =
-                |name: &String| Row::without_peer(self.subject, name.as_str(), install, "ns", None);
-            names.iter().map(row).collect()
+            let row = |(name, _): &(String, _)| {
+                Row::without_peer(self.subject, name.as_str(), install, "ns", None)
+            };
+            sides.iter().map(row).collect()
         };
         let Some(ib) = program_ib() else {
             return missing("cargo build --profile dist --bin ib");
@@ -59,10 +64,9 @@ impl Dissection {
         let Some(files) = Files::write(&self.input, &self.capture) else {
             return missing("a directory for temporary files");
         };
-        let few = || self.ib(&ib, &files.input, true);
-        let all = || self.ib(&ib, &files.input, false);
         // A program that prints less than a line a case did not do the work.
-        for mut command in [few(), all()] {
+        for (_, options) in &sides {
+            let mut command = self.ib(&ib, &files.input, options);
             let lines = command.output().map_or(0, |output| {
                 output.stdout.iter().filter(|&&byte| byte == b'\n').count()
             });
@@ -70,8 +74,8 @@ impl Dissection {
                 return missing("cargo build --profile dist --bin ib");
             }
         }
-        let sides = [(&names[0], &few as &dyn Fn() -> Command), (&names[1], &all)];
-        let row = |(name, ours): (&String, &dyn Fn() -> Command)| {
+        let row = |(name, options): &(String, &[&str])| {
+            let ours = || self.ib(&ib, &files.input, options);
             if is_installed("tshark") {
                 let theirs = || per_case(self.tshark(&files.capture));
                 let (ours, peer) = figures_by_turns(REPETITIONS, || per_case(ours()), theirs);
@@ -84,15 +88,12 @@ impl Dissection {
                 Row::without_peer(self.subject, name.as_str(), install, "ns", Some(&ours))
             }
         };
-        sides.into_iter().map(row).collect()
+        sides.iter().map(row).collect()
     }
 
-    fn ib(&self, ib: &Path, input: &Path, chosen: bool) -> Command {
+    fn ib(&self, ib: &Path, input: &Path, options: &[&str]) -> Command {
         let mut command = on_one_processor(ib);
-        command.args(self.ours);
-        if chosen {
-            command.args(["--fields", self.fields.0]);
-        }
+        command.args(self.ours).args(options);
         if let Ok(file) = File::open(input) {
             command.stdin(file);
         }
