@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use clap::{Args, builder::NonEmptyStringValueParser};
+use ib_diag::Snapshot;
 use ib_routing::{
     Fabric, TopologyError, TopologyErrorKind,
     format::ibnetdiscover::{self, Topology},
@@ -79,7 +80,7 @@ impl FabricArgs {
             return Err(self.neither());
         }
         let text = read_text(spec)?;
-        if spec != "-" && text.starts_with("IBSNAP") {
+        if spec != "-" && Snapshot::is_begun_by(text.as_bytes()) {
             return Ok(read_snapshot(Path::new(spec))?.fabric());
         }
         if text.trim_start().starts_with('{') {

@@ -64,8 +64,16 @@ pub fn read<T>(
     file: &Path,
     parse: impl FnOnce(&str) -> Result<T, TopologyError>,
 ) -> Result<T, CliError> {
-    let name = file.display().to_string();
-    parse(&read_text(&name)?).map_err(|error| at_line(&name, &error))
+    self::parse(file, &read_text(&file.display().to_string())?, parse)
+}
+
+/// Parses the text of a file; an error names the file and the line.
+pub fn parse<T>(
+    file: &Path,
+    text: &str,
+    parse: impl FnOnce(&str) -> Result<T, TopologyError>,
+) -> Result<T, CliError> {
+    parse(text).map_err(|error| at_line(&file.display().to_string(), &error))
 }
 
 /// Reads a file of one entry a line; an error names the file and the line.

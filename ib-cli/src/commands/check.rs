@@ -6,10 +6,11 @@ mod traffic;
 use std::{
     collections::BTreeSet,
     io::{self, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::Instant,
 };
 
+use ib_diag::Snapshot;
 use ib_routing::{
     Fabric, LidMap, PortRef, VerifyReport, VlMap,
     format::{lfts, sl2vl, sls},
@@ -28,6 +29,7 @@ use crate::{
         count, json,
         report::{BAD_ROUTES, GOOD_ROUTES, Report, Seconds, seconds},
     },
+    source::read_snapshot,
 };
 
 /// Virtual lanes for data that an SLtoVL table can name.
@@ -39,13 +41,13 @@ const DATA_VLS: u8 = 15;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct CheckArgs {
-    /// Forwarding tables: OpenSM's opensm-lfts.dump, or the output of ibroute or dump_fts
+    /// Forwarding tables: OpenSM's opensm-lfts.dump, the output of ibroute or dump_fts, or a snapshot
     #[arg(long, value_name = "FILE", required = true)]
     lfts: PathBuf,
     /// Service level of every pair of CA ports [default: 0 for all]
     #[arg(long, value_name = "FILE")]
     sls: Option<PathBuf>,
-    /// SLtoVL tables: OpenSM's opensm-sl2vl.dump [default: VL = SL]
+    /// SLtoVL tables: OpenSM's opensm-sl2vl.dump, or a snapshot [default: VL = SL]
     #[arg(long, value_name = "FILE")]
     sl2vl: Option<PathBuf>,
     /// Also report how many packets share a link in shift, all-to-all and random permutation traffic, and how many links
@@ -64,7 +66,8 @@ const EXAMPLES: &str = "\
 Examples:
   ib check --fabric fabric.net --lfts opensm-lfts.dump
   ib check --fabric fabric.net --lfts lfts --sls sls --sl2vl sl2vl --json
-  ib check --fabric fabric.net --lfts lfts --traffic --certificate order";
+  ib check --fabric fabric.net --lfts lfts --traffic --certificate order
+  ib check --fabric taken --lfts taken --sl2vl taken     what `ib snapshot taken` read";
 
 /// The report, and what was asked for besides.
 #[derive(Serialize)]
@@ -80,7 +83,11 @@ struct Checked {
 pub fn run(args: CheckArgs, json: bool) -> Result<Verdict, CliError> {
     let began = Instant::now();
     let fabric = args.fabric.load()?;
-    let tables = files::read(&args.lfts, |text| lfts::read(text, &fabric))?;
+    let tables = files::parse(
+        &args.lfts,
+        &text_of(&args.lfts, Snapshot::lfts_text)?,
+        |text| lfts::read(text, &fabric),
+    )?;
     files::warn(args.lfts.display(), &tables.warnings);
     if tables.lids.destinations().is_empty() {
         let what = "no LID of a port of this fabric, expected tables that name the owners of LIDs, or a fabric file \
@@ -95,7 +102,12 @@ pub fn run(args: CheckArgs, json: bool) -> Result<Verdict, CliError> {
         })?;
     }
     let lanes = match &args.sl2vl {
-        Some(file) => files::warned(file, |text| sl2vl::read(text, &fabric))?,
+        Some(file) => {
+            let text = text_of(file, Snapshot::sl2vl_text)?;
+            let (lanes, warnings) = files::parse(file, &text, |text| sl2vl::read(text, &fabric))?;
+            files::warn(file.display(), &warnings);
+            lanes
+        }
         None => VlMap::identity(DATA_VLS),
     };
     routes.set_lanes(routes.sls().clone(), lanes, DATA_VLS);
@@ -132,6 +144,15 @@ pub fn run(args: CheckArgs, json: bool) -> Result<Verdict, CliError> {
         report.print_verdict(&mut out, GOOD_ROUTES, BAD_ROUTES)?;
     }
     Ok(checked.report.verdict())
+}
+
+/// The text of a file of tables; of a snapshot, that of its tables.
+fn text_of(file: &Path, of_snapshot: fn(&Snapshot) -> String) -> Result<String, CliError> {
+    let text = files::read_text(&file.display().to_string())?;
+    match Snapshot::is_begun_by(text.as_bytes()) {
+        true => Ok(of_snapshot(&read_snapshot(file)?)),
+        false => Ok(text),
+    }
 }
 
 /// Ports without a LID that a report names.

@@ -77,7 +77,7 @@ impl Side {
         }
         let file = Path::new(text);
         let start = fs::read(file).map_err(|error| CliError::file(text, "read", &error))?;
-        if start.starts_with(b"IBSNAP") {
+        if Snapshot::is_begun_by(&start) {
             let mut snapshot = read_snapshot(file)?;
             snapshot.rename(names);
             return Ok(Self::of(snapshot));

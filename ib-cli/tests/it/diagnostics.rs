@@ -95,6 +95,27 @@ fn every_command_reads_a_live_fabric_and_its_snapshot_alike() {
         let from_file = document(&common::ib(&[command, "--json", "--from", path], ""), 0);
         assert_eq!(live, from_file, "{command}");
     }
+    // The verifier reads the tables of the file as it reads those that the file was printed to.
+    let dumped = temporary("dumped");
+    let dumps = [
+        "tables",
+        "--dump-dir",
+        dumped.to_str().unwrap(),
+        "--from",
+        path,
+    ];
+    assert_eq!(common::ib(&dumps, "").status.code(), Some(0));
+    let check = |lfts: &str, sl2vl: &str| {
+        let tables = ["--fabric", path, "--lfts", lfts, "--sl2vl", sl2vl, "--json"];
+        let output = common::ib(&[&["check"], &tables[..]].concat(), "");
+        let mut checked = document(&output, 0);
+        checked.as_object_mut().unwrap().remove("seconds");
+        checked
+    };
+    let dump = |name: &str| dumped.join(name).to_str().unwrap().to_owned();
+    let of_dump = check(&dump("opensm-lfts.dump"), &dump("opensm-sl2vl.dump"));
+    assert_eq!(check(path, path), of_dump);
+    assert!(of_dump["routes"].is_object(), "{of_dump}");
     let same = document(&common::ib(&["diff", "--json", path, path], ""), 0);
     assert_eq!(keys(&same), ["nodes", "links", "tables"]);
     assert_eq!(keys(&same["nodes"]), ["added", "removed", "changed"]);
@@ -136,6 +157,7 @@ fn every_command_reads_a_live_fabric_and_its_snapshot_alike() {
     std::fs::remove_file(pairs).unwrap();
 
     std::fs::remove_file(file).unwrap();
+    std::fs::remove_dir_all(dumped).unwrap();
 }
 
 #[test]

@@ -42,6 +42,8 @@ use crate::counters::UnreadReason;
 
 /// The first bytes of every snapshot file.
 const MAGIC: &[u8; 8] = b"IBSNAP\r\n";
+/// Those of them that a transfer as text leaves as they are.
+const NAME: &[u8; 6] = b"IBSNAP";
 /// The version that this library writes, and the highest that it reads.
 pub(crate) const VERSION: u32 = 3;
 /// The first version whose body has the multicast groups.
@@ -127,6 +129,12 @@ impl Snapshot {
         let checksum = crc32fast::hash(&file.0);
         file.u32(checksum);
         file.0
+    }
+
+    /// Returns true if a file begins as a snapshot does, which it still does after a transfer that changed its line ends.
+    #[must_use]
+    pub fn is_begun_by(file: &[u8]) -> bool {
+        file.starts_with(NAME)
     }
 
     /// Reads a file.
