@@ -4,7 +4,6 @@
 use std::path::Path;
 
 use clap::{Args, builder::NonEmptyStringValueParser};
-use ib_diag::Snapshot;
 use ib_routing::{
     Fabric, TopologyError, TopologyErrorKind,
     format::ibnetdiscover::{self, Topology},
@@ -13,10 +12,10 @@ use ib_routing::{
 
 use crate::{
     error::CliError,
-    files::{self, read_text},
+    files::{self, read_bytes, read_text, text_of},
     nearest::nearest,
     output::topology,
-    source::read_snapshot,
+    source::snapshot_in,
 };
 
 /// A fabric for a demonstration: two levels, 32 hosts, full bandwidth.
@@ -79,10 +78,11 @@ impl FabricArgs {
         if spec != "-" && !Path::new(spec).exists() {
             return Err(self.neither());
         }
-        let text = read_text(spec)?;
-        if spec != "-" && Snapshot::is_begun_by(text.as_bytes()) {
-            return Ok(read_snapshot(Path::new(spec))?.fabric());
+        let bytes = read_bytes(spec)?;
+        if let Some(snapshot) = snapshot_in(spec, &bytes)? {
+            return Ok(snapshot.fabric());
         }
+        let text = text_of(spec, &bytes)?;
         if text.trim_start().starts_with('{') {
             return topology::read(&text)
                 .map_err(|error| CliError::at(format_args!("{spec}:{}", error.line), error.what));

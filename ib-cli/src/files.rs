@@ -26,6 +26,11 @@ use crate::{error::CliError, output::stderr};
 /// The text of a file, or of stdin for `-`. Bytes that are no UTF-8 become replacement characters:
 /// node descriptions carry them.
 pub fn read_text(name: &str) -> Result<String, CliError> {
+    text_of(name, &read_bytes(name)?)
+}
+
+/// The bytes of a file, or of standard input for `-`.
+pub fn read_bytes(name: &str) -> Result<Vec<u8>, CliError> {
     let bytes = if name == "-" {
         let mut bytes = Vec::new();
         let read = io::stdin().lock().read_to_end(&mut bytes);
@@ -33,12 +38,16 @@ pub fn read_text(name: &str) -> Result<String, CliError> {
     } else {
         fs::read(name)
     };
-    let bytes = bytes.map_err(|error| CliError::file(name, "read", &error))?;
-    if let Some(tool) = compressed_by(&bytes) {
+    bytes.map_err(|error| CliError::file(name, "read", &error))
+}
+
+/// The text of a file with these bytes, without a byte order mark. A compressed file is refused.
+pub fn text_of(name: &str, bytes: &[u8]) -> Result<String, CliError> {
+    if let Some(tool) = compressed_by(bytes) {
         let what = format!("compressed by {tool}, expected text, as `{tool} -dc` writes it");
         return Err(CliError::at(name, what));
     }
-    Ok(String::from_utf8_lossy(without_mark(&bytes)).into_owned())
+    Ok(String::from_utf8_lossy(without_mark(bytes)).into_owned())
 }
 
 /// The program that compressed a file, by the bytes that its files begin with.

@@ -3,8 +3,6 @@
 use std::{
     cell::{Cell, RefCell},
     collections::BTreeSet,
-    fs, io,
-    io::Read as _,
     ops::ControlFlow,
     path::PathBuf,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
@@ -188,15 +186,18 @@ impl SourceArgs {
 /// Reads a snapshot file, or standard input for `-`.
 pub fn read_snapshot(file: &std::path::Path) -> Result<Snapshot, CliError> {
     let name = file.display().to_string();
-    let bytes = match name.as_str() {
-        "-" => {
-            let mut bytes = Vec::new();
-            io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
-        }
-        _ => fs::read(file),
-    };
-    let bytes = bytes.map_err(|error| CliError::file(&name, "read", &error))?;
+    let bytes = files::read_bytes(&name)?;
     Snapshot::from_bytes(&bytes).map_err(|error| CliError::at(&name, error))
+}
+
+/// The snapshot in a file with these bytes; `None` if the file does not begin as a snapshot does.
+pub fn snapshot_in(name: &str, bytes: &[u8]) -> Result<Option<Snapshot>, CliError> {
+    match Snapshot::is_begun_by(bytes) {
+        true => Snapshot::from_bytes(bytes)
+            .map(Some)
+            .map_err(|error| CliError::at(name, error)),
+        false => Ok(None),
+    }
 }
 
 impl Source {

@@ -29,7 +29,7 @@ use crate::{
         count, json,
         report::{BAD_ROUTES, GOOD_ROUTES, Report, Seconds, seconds},
     },
-    source::read_snapshot,
+    source::snapshot_in,
 };
 
 /// Virtual lanes for data that an SLtoVL table can name.
@@ -148,10 +148,11 @@ pub fn run(args: CheckArgs, json: bool) -> Result<Verdict, CliError> {
 
 /// The text of a file of tables; of a snapshot, that of its tables.
 fn text_of(file: &Path, of_snapshot: fn(&Snapshot) -> String) -> Result<String, CliError> {
-    let text = files::read_text(&file.display().to_string())?;
-    match Snapshot::is_begun_by(text.as_bytes()) {
-        true => Ok(of_snapshot(&read_snapshot(file)?)),
-        false => Ok(text),
+    let name = file.display().to_string();
+    let bytes = files::read_bytes(&name)?;
+    match snapshot_in(&name, &bytes)? {
+        Some(snapshot) => Ok(of_snapshot(&snapshot)),
+        None => files::text_of(&name, &bytes),
     }
 }
 

@@ -1,7 +1,6 @@
 //! `ib diff`: what changed between two snapshots, topology files, or the live subnet.
 
 use std::{
-    fs,
     io::{self, Write},
     path::Path,
 };
@@ -17,7 +16,7 @@ use crate::{
     error::{CliError, Verdict},
     files,
     output::{count, json, place, stderr},
-    source::{SourceArgs, read_snapshot},
+    source::{SourceArgs, snapshot_in},
 };
 
 /// Show what changed from A to B: nodes, links, attributes, tables.
@@ -76,13 +75,12 @@ impl Side {
             return Ok(Self::of(snapshot));
         }
         let file = Path::new(text);
-        let start = fs::read(file).map_err(|error| CliError::file(text, "read", &error))?;
-        if Snapshot::is_begun_by(&start) {
-            let mut snapshot = read_snapshot(file)?;
+        let bytes = files::read_bytes(text)?;
+        if let Some(mut snapshot) = snapshot_in(text, &bytes)? {
             snapshot.rename(names);
             return Ok(Self::of(snapshot));
         }
-        let topology = files::read(file, ibnetdiscover::read)?;
+        let topology = files::parse(file, &files::text_of(text, &bytes)?, ibnetdiscover::read)?;
         files::warn(text, &topology.warnings);
         Ok(Self {
             fabric: names.renamed(topology.fabric),

@@ -116,6 +116,13 @@ fn every_command_reads_a_live_fabric_and_its_snapshot_alike() {
     let of_dump = check(&dump("opensm-lfts.dump"), &dump("opensm-sl2vl.dump"));
     assert_eq!(check(path, path), of_dump);
     assert!(of_dump["routes"].is_object(), "{of_dump}");
+    // A snapshot that was cut is refused with the place.
+    let bytes = std::fs::read(&file).unwrap();
+    std::fs::write(dump("cut"), &bytes[..900]).unwrap();
+    let cut = common::ib(&["check", "--fabric", path, "--lfts", &dump("cut")], "");
+    assert_eq!(cut.status.code(), Some(2));
+    let said = String::from_utf8(cut.stderr).unwrap();
+    assert!(said.contains("cut: byte 900: "), "{said}");
     let same = document(&common::ib(&["diff", "--json", path, path], ""), 0);
     assert_eq!(keys(&same), ["nodes", "links", "tables"]);
     assert_eq!(keys(&same["nodes"]), ["added", "removed", "changed"]);
