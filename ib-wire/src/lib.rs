@@ -67,7 +67,7 @@ pub use link::{LinkSpeed, LinkWidth, Mtu, Rate};
 pub use lrh::{Lnh, Lrh};
 pub use node_type::NodeType;
 pub use opcode::{OPERATIONS, OpCode, Operation, PayloadRule, Position, Transport};
-pub use packet::{CrcCheck, Crcs, Fault, FaultKind, Faults, Header, Packet, PacketBuilder, Start};
+pub use packet::{CrcCheck, Fault, FaultKind, Faults, Header, Packet, PacketBuilder, Start};
 pub use roce::{EtherType, Ethernet, Ipv4, Ipv4OptionWord, Ipv6, ROCE_V2_PORT, Udp, Vlan};
 pub use rwh::Rwh;
 

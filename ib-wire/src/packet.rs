@@ -67,15 +67,6 @@ impl<const N: usize> CrcCheck<N> {
     }
 }
 
-/// The CRCs of a packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Crcs {
-    /// The invariant CRC; `None` for raw packets and those cut short.
-    pub icrc: Option<CrcCheck<4>>,
-    /// The variant CRC; `None` off InfiniBand links and for packets cut short.
-    pub vcrc: Option<CrcCheck<2>>,
-}
-
 macro_rules! extended_headers {
     ($($(#[$meta:meta])* $getter:ident: $type:ident;)*) => {$(
         $(#[$meta])*
@@ -335,50 +326,20 @@ impl<B: AsRef<[u8]>> Packet<B> {
         Some(CrcCheck { found, computed })
     }
 
-    /// The bytes that the VCRC covers and its own bytes, if the packet has one and is complete.
-    fn vcrc_coverage(&self) -> Option<(&[u8], [u8; 2])> {
+    /// The variant CRC beside the right one; `None` off InfiniBand links and for packets cut short.
+    #[must_use]
+    pub fn vcrc(&self) -> Option<CrcCheck<2>> {
         if self.shape.start != Start::Ib || self.shape.network == Network::None {
             return None;
         }
         let bytes = self.bytes.as_ref().get(..self.shape.end)?;
         let (covered, &found) = bytes.split_last_chunk()?;
         // A packet that ends with its LRH has none: these are the header's own bytes.
-        (covered.len() >= self.shape.payload).then_some((covered, found))
-    }
-
-    /// The variant CRC beside the right one; `None` off InfiniBand links and for packets cut short.
-    #[must_use]
-    pub fn vcrc(&self) -> Option<CrcCheck<2>> {
-        let (covered, found) = self.vcrc_coverage()?;
+        if covered.len() < self.shape.payload {
+            return None;
+        }
         let computed = crc::vcrc(covered);
         Some(CrcCheck { found, computed })
-    }
-
-    /// Both CRCs beside the right ones, in one pass over the packet where it has both.
-    #[must_use]
-    pub fn crcs(&self) -> Crcs {
-        let (Some((coverage, covered, icrc)), Some((with_icrc, vcrc))) =
-            (self.icrc_coverage(), self.vcrc_coverage())
-        else {
-            let (icrc, vcrc) = (self.icrc(), self.vcrc());
-            return Crcs { icrc, vcrc };
-        };
-        let (right_icrc, right_vcrc) = crc::icrc_and_vcrc(coverage, covered);
-        // The VCRC covers the ICRC that the packet has, whether it is right or not.
-        let right_vcrc = match right_icrc == icrc {
-            true => right_vcrc,
-            false => crc::vcrc(with_icrc),
-        };
-        Crcs {
-            icrc: Some(CrcCheck {
-                found: icrc,
-                computed: right_icrc,
-            }),
-            vcrc: Some(CrcCheck {
-                found: vcrc,
-                computed: right_vcrc,
-            }),
-        }
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! Judging a packet: everything that is wrong with it.
 
 use super::{
-    Crcs, Expected, Fault, FaultKind, Faults, Network, Packet, Start,
+    Expected, Fault, FaultKind, Faults, Network, Packet, Start,
     shape::{MIN_IBA, MIN_RAW, Shape},
 };
 use crate::{At, Bth, Grh, GrhNxtHdr, Ipv4, Lrh, Mtu, PayloadRule, Position, ROCE_V2_PORT, Udp};
@@ -12,12 +12,6 @@ impl<B: AsRef<[u8]>> Packet<B> {
     /// Of a packet that was cut short it judges what is there.
     #[must_use]
     pub fn validate(&self) -> Faults {
-        self.validate_with(&self.crcs())
-    }
-
-    /// As [`validate`](Self::validate), with the packet's CRCs, which [`crcs`](Self::crcs) computed.
-    #[must_use]
-    pub fn validate_with(&self, crcs: &Crcs) -> Faults {
         let mut faults = Faults::default();
         if self.shape.stopped
             && let Some(stop) = Shape::decode(self.shape.start, self.bytes()).stop
@@ -29,7 +23,7 @@ impl<B: AsRef<[u8]>> Packet<B> {
         self.check_grh(&mut faults);
         self.check_ip(&mut faults);
         self.check_transport(&mut faults);
-        self.check_crcs(crcs, &mut faults);
+        self.check_crcs(&mut faults);
         faults
     }
 
@@ -226,14 +220,14 @@ impl<B: AsRef<[u8]>> Packet<B> {
         }
     }
 
-    fn check_crcs(&self, crcs: &Crcs, faults: &mut Faults) {
-        if let Some(icrc) = crcs.icrc.filter(|icrc| !icrc.is_ok()) {
+    fn check_crcs(&self, faults: &mut Faults) {
+        if let Some(icrc) = self.icrc().filter(|icrc| !icrc.is_ok()) {
             let at = At::new("ICRC", self.shape.limit);
             let [found, right] = [icrc.found, icrc.computed].map(u32::from_be_bytes);
             let expected = Expected::Number(right.into());
             faults.push(fault(FaultKind::IcrcMismatch, at, "icrc", found, expected));
         }
-        if let Some(vcrc) = crcs.vcrc.filter(|vcrc| !vcrc.is_ok()) {
+        if let Some(vcrc) = self.vcrc().filter(|vcrc| !vcrc.is_ok()) {
             let at = At::new("VCRC", self.shape.end.saturating_sub(2));
             let [found, right] = [vcrc.found, vcrc.computed].map(u16::from_be_bytes);
             let expected = Expected::Number(right.into());

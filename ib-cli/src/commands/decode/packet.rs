@@ -1,6 +1,6 @@
 //! One packet as text: its headers, payload and CRCs, and what is wrong with it.
 
-use ib_wire::{CrcCheck, Crcs, Packet, Qpn, Start, Transport};
+use ib_wire::{CrcCheck, Packet, Qpn, Start, Transport};
 
 use super::{
     Decoder,
@@ -88,10 +88,9 @@ impl Decoder for PacketDecoder {
 
     fn decode(&mut self, start: Start, case: &[u8], line: &mut Line) -> bool {
         let packet = Packet::parse_as(start, case);
-        let crcs = packet.crcs();
-        let faults = packet.validate_with(&crcs);
+        let faults = packet.validate();
         let error = faults.error();
-        let tail = Tail::new(&packet, &crcs);
+        let tail = Tail::new(&packet);
         match self.style {
             Style::Json => {
                 line.text(b"{\"headers\":[");
@@ -139,7 +138,8 @@ struct Tail<'a> {
 }
 
 impl<'a> Tail<'a> {
-    fn new(packet: &'a Packet<&[u8]>, &Crcs { icrc, vcrc }: &Crcs) -> Self {
+    fn new(packet: &'a Packet<&[u8]>) -> Self {
+        let (icrc, vcrc) = (packet.icrc(), packet.vcrc());
         let bytes = packet.bytes();
         let payload_end = packet.payload_offset() + packet.payload().len();
         let crcs = icrc.map_or(0, |crc| crc.found.len()) + vcrc.map_or(0, |crc| crc.found.len());
