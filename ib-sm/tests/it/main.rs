@@ -14,6 +14,7 @@ mod election;
 mod election_model;
 mod faults;
 mod forced_links;
+mod group_tables;
 mod groups;
 mod guid2lid;
 mod lane_tables;
