@@ -95,34 +95,6 @@ fn every_command_reads_a_live_fabric_and_its_snapshot_alike() {
         let from_file = document(&common::ib(&[command, "--json", "--from", path], ""), 0);
         assert_eq!(live, from_file, "{command}");
     }
-    // The verifier reads the tables of the file as it reads those that the file was printed to.
-    let dumped = temporary("dumped");
-    let dumps = [
-        "tables",
-        "--dump-dir",
-        dumped.to_str().unwrap(),
-        "--from",
-        path,
-    ];
-    assert_eq!(common::ib(&dumps, "").status.code(), Some(0));
-    let check = |lfts: &str, sl2vl: &str| {
-        let tables = ["--fabric", path, "--lfts", lfts, "--sl2vl", sl2vl, "--json"];
-        let output = common::ib(&[&["check"], &tables[..]].concat(), "");
-        let mut checked = document(&output, 0);
-        checked.as_object_mut().unwrap().remove("seconds");
-        checked
-    };
-    let dump = |name: &str| dumped.join(name).to_str().unwrap().to_owned();
-    let of_dump = check(&dump("opensm-lfts.dump"), &dump("opensm-sl2vl.dump"));
-    assert_eq!(check(path, path), of_dump);
-    assert!(of_dump["routes"].is_object(), "{of_dump}");
-    // A snapshot that was cut is refused with the place.
-    let bytes = std::fs::read(&file).unwrap();
-    std::fs::write(dump("cut"), &bytes[..900]).unwrap();
-    let cut = common::ib(&["check", "--fabric", path, "--lfts", &dump("cut")], "");
-    assert_eq!(cut.status.code(), Some(2));
-    let said = String::from_utf8(cut.stderr).unwrap();
-    assert!(said.contains("cut: byte 900: "), "{said}");
     let same = document(&common::ib(&["diff", "--json", path, path], ""), 0);
     assert_eq!(keys(&same), ["nodes", "links", "tables"]);
     assert_eq!(keys(&same["nodes"]), ["added", "removed", "changed"]);
@@ -164,7 +136,6 @@ fn every_command_reads_a_live_fabric_and_its_snapshot_alike() {
     std::fs::remove_file(pairs).unwrap();
 
     std::fs::remove_file(file).unwrap();
-    std::fs::remove_dir_all(dumped).unwrap();
 }
 
 #[test]
@@ -597,30 +568,36 @@ fn a_name_that_fits_none_or_several_is_bad_usage() {
 }
 
 #[test]
-fn the_dumped_tables_are_what_ib_check_verifies() {
+fn ib_check_verifies_dumped_tables_and_those_of_a_snapshot_alike() {
     let fabric = Fabric::start("gen-karyn-4-2");
     let folder = temporary("tables");
+    let file = |name: &str| folder.join(name).to_str().unwrap().to_owned();
     let name = folder.to_str().unwrap();
     assert_eq!(
         fabric.run(&["tables", "--dump-dir", name]).status.code(),
         Some(0)
     );
-    let file = |name: &str| folder.join(name).to_str().unwrap().to_owned();
-    let checked = common::ib(
-        &[
-            "check",
-            "--json",
-            "--fabric",
-            &file("fabric.net"),
-            "--lfts",
-            &file("opensm-lfts.dump"),
-            "--sl2vl",
-            &file("opensm-sl2vl.dump"),
-        ],
-        "",
-    );
-    let report = document(&checked, 0);
-    assert_eq!(report["routes"]["unreachable"], 0);
+    let taken = file("taken");
+    fabric.json(0, &["snapshot", &taken]);
+    let check = |topology: &str, lfts: &str, sl2vl: &str| {
+        let files = ["--fabric", topology, "--lfts", lfts, "--sl2vl", sl2vl];
+        common::ib(&[&["check", "--json"], &files[..]].concat(), "")
+    };
+    let [topology, lfts, sl2vl] = ["fabric.net", "opensm-lfts.dump", "opensm-sl2vl.dump"].map(file);
+    let mut of_dump = document(&check(&topology, &lfts, &sl2vl), 0);
+    assert_eq!(of_dump["routes"]["unreachable"], 0);
+    let mut of_snapshot = document(&check(&taken, &taken, &taken), 0);
+    for report in [&mut of_dump, &mut of_snapshot] {
+        assert!(report.as_object_mut().unwrap().remove("seconds").is_some());
+    }
+    assert_eq!(of_snapshot, of_dump);
+    // A snapshot that was cut is refused with the place.
+    let bytes = std::fs::read(&taken).unwrap();
+    std::fs::write(file("cut"), &bytes[..900]).unwrap();
+    let cut = check(&taken, &file("cut"), &taken);
+    assert_eq!(cut.status.code(), Some(2));
+    let said = String::from_utf8(cut.stderr).unwrap();
+    assert!(said.contains("cut: byte 900: "), "{said}");
     std::fs::remove_dir_all(folder).unwrap();
 }
 
@@ -875,58 +852,4 @@ fn a_query_names_nodes_as_people_do() {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(lid("host00007 HCA-1").as_u64() > Some(0));
-}
-
-#[test]
-fn conformance_cases_are_listed_run_one_by_one_and_written_for_junit() {
-    let list = document(&common::ib(&["conform", "sma", "--list", "--json"], ""), 0);
-    let cases = list["cases"].as_array().unwrap();
-    assert_eq!(keys(&cases[0]), ["id", "title", "source"]);
-    let fabric = Fabric::start("gen-ring-5");
-    let file = temporary("junit.xml");
-    let path = file.to_str().unwrap();
-    let wanted = ["sma-101", "sma-308"];
-    let mut arguments = vec!["conform", "sma", "--junit", path];
-    wanted
-        .iter()
-        .for_each(|id| arguments.extend(["--case", id]));
-    let run = fabric.json(0, &arguments);
-    let cases = run["cases"].as_array().unwrap();
-    let results: Vec<_> = cases
-        .iter()
-        .map(|case| {
-            (
-                case["id"].as_str().unwrap(),
-                case["result"].as_str().unwrap(),
-            )
-        })
-        .collect();
-    assert_eq!(results, [("sma-101", "pass"), ("sma-308", "skip")]);
-    assert_eq!(
-        keys(&cases[0]),
-        ["id", "title", "source", "result", "message"]
-    );
-    let junit = std::fs::read_to_string(&file).unwrap();
-    std::fs::remove_file(&file).unwrap();
-    assert!(
-        junit.contains("tests=\"2\" failures=\"0\" skipped=\"1\""),
-        "{junit}"
-    );
-    let unknown = fabric.run(&["conform", "sma", "--case", "sma-999"]);
-    assert_eq!(unknown.status.code(), Some(2));
-}
-
-#[test]
-fn a_conformance_case_that_fails_is_status_1() {
-    // The manager that brought the subnet up has ended, so no manager is the master.
-    let fabric = Fabric::start("gen-line-2");
-    let file = temporary("junit-failure.xml");
-    let path = file.to_str().unwrap();
-    let run = fabric.json(1, &["conform", "sm", "--case", "sm-107", "--junit", path]);
-    assert_eq!(run["cases"][0]["result"], "fail", "{run}");
-    let junit = std::fs::read_to_string(&file).unwrap();
-    std::fs::remove_file(&file).unwrap();
-    let expected = "<testcase classname=\"IBA vol. 1, 14.4.1\" name=\"sm-107 The subnet has one master\">\
-                    <failure message=\"0 masters\"/></testcase>";
-    assert!(junit.contains(expected), "{junit}");
 }

@@ -4,6 +4,7 @@ mod cli;
 mod clusters;
 mod common;
 mod configuration;
+mod conform;
 mod contract;
 mod control;
 mod diagnostics;
