@@ -300,7 +300,9 @@ impl Subnet {
 
     /// Records the LIDs that an end port was assigned.
     pub fn assign_lids(&mut self, port: PortId, lids: Option<LidRange>) {
-        if let Some(port) = self.port_mut(port) {
+        // A port that keeps its LIDs does not count as changed.
+        let differs = self.port(port).is_some_and(|port| port.lids() != lids);
+        if differs && let Some(port) = self.port_mut(port) {
             port.set_lids(lids);
         }
     }
@@ -382,27 +384,32 @@ impl Subnet {
         let Some(own) = self.own else {
             return changes;
         };
+        self.note_change();
         let mut reached = vec![false; self.nodes.len()];
         if let Some(own) = reached.get_mut(own.node.index()) {
             *own = true;
         }
         let mut queue = VecDeque::from([own.node]);
+        let mut cables: Vec<(PortNum, PortId)> = Vec::new();
         while let Some(id) = queue.pop_front() {
             let Some(node) = self.node(id) else { continue };
             let forwards = node.is_switch();
-            let cables: Vec<(PortNum, PortId)> = node
+            if !forwards && id != own.node {
+                continue;
+            }
+            cables.clear();
+            let from = node
                 .ports()
-                .filter(|&(port, _)| forwards || (id == own.node && port == own.port))
-                .filter_map(|(port, record)| Some((port, record.peer()?)))
-                .collect();
-            for (port, peer) in cables {
+                .filter(|&(port, _)| forwards || port == own.port);
+            cables.extend(from.filter_map(|(port, record)| Some((port, record.peer()?))));
+            for &(port, peer) in &cables {
                 let via = PortId { node: id, port };
                 let Some(next) = self.reach_behind(via) else {
                     continue;
                 };
                 let first = reached.get_mut(peer.node.index());
                 let first = first.is_some_and(|reached| !core::mem::replace(reached, true));
-                let Some(far) = self.node_mut(peer.node) else {
+                let Some(far) = self.route_mut(peer.node) else {
                     continue;
                 };
                 if !far.is_switch()
@@ -613,6 +620,12 @@ impl Subnet {
         self.note_change();
         self.looks.note();
         self.nodes.get_mut(id.index())?.as_mut()?.switch_mut()
+    }
+
+    /// A node whose route is to change, and nothing else. The caller notes the change.
+    fn route_mut(&mut self, id: NodeId) -> Option<&mut SubnetNode> {
+        self.looks.note();
+        self.nodes.get_mut(id.index())?.as_mut()
     }
 
     pub(crate) fn port_mut(&mut self, port: PortId) -> Option<&mut SubnetPort> {

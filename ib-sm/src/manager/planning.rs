@@ -1,10 +1,16 @@
 //! Planning: routes are repaired or computed, then verified, then the order of their writes is determined. Each
 //! step is [`Work`], which runs in place or wherever the host runs it.
 
-use alloc::{boxed::Box, collections::BTreeMap, sync::Arc, vec::Vec};
+use alloc::{
+    boxed::Box,
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    vec::Vec,
+};
 
 use ib_mad::{AttributeId, Instant};
 use ib_routing::{Routes, VerifyReport, verify::PathCounts};
+use ib_subnet::PortId;
 
 use super::{Conduct, DetourState, Mode, SMALL_SUBNET, SubnetManager};
 use crate::{
@@ -210,10 +216,11 @@ impl SubnetManager {
     }
 
     fn assign_lids(&mut self, assignment: &Assignment) {
-        let stale: alloc::vec::Vec<_> = self
+        let assigned: BTreeSet<PortId> = assignment.ports.iter().map(|&(port, ..)| port).collect();
+        let stale: Vec<PortId> = self
             .subnet
             .ports()
-            .filter(|(_, _, port)| port.lids().is_some())
+            .filter(|(id, _, port)| port.lids().is_some() && !assigned.contains(id))
             .map(|(id, ..)| id)
             .collect();
         for port in stale {

@@ -1,7 +1,7 @@
 //! Numbers, cables and routes of nodes that a test puts in by hand.
 
 use ib_smp::{NodeType, PortInfo, PortState};
-use ib_wire::MKey;
+use ib_wire::{Lmc, MKey};
 
 use super::*;
 use crate::Block;
@@ -79,6 +79,23 @@ fn written_forwarding_tables_are_a_new_version_but_no_change_of_the_node() {
     set_lid(&mut subnet, at(first, 0), 7, PortState::ACTIVE);
     let changed: Vec<_> = subnet.changed_since(before).map(|(id, _)| id).collect();
     assert_eq!(changed, [first]);
+}
+
+#[test]
+fn a_derived_route_and_lids_that_stay_are_no_change_of_a_node() {
+    let (mut subnet, own, [first, ..]) = ring();
+    let lids = LidRange::try_new(Lid(4), Lmc::ZERO).ok();
+    assert!(lids.is_some());
+    subnet.assign_lids(at(own, 1), lids);
+    subnet.unlink(at(first, 2));
+    let before = subnet.version();
+    assert!(!subnet.refresh_paths().moved.is_empty());
+    assert_ne!(subnet.version(), before);
+    subnet.assign_lids(at(own, 1), lids);
+    assert_eq!(subnet.changed_since(before).count(), 0);
+    subnet.assign_lids(at(own, 1), None);
+    let changed: Vec<_> = subnet.changed_since(before).map(|(id, _)| id).collect();
+    assert_eq!(changed, [own]);
 }
 
 #[test]
