@@ -216,6 +216,14 @@ impl Lanes {
         }
     }
 
+    /// Forgets that the dependency of `from` on `to` closed a cycle, by the numbers of the layout: others have been taken
+    /// back since.
+    pub(crate) fn reconsider(&mut self, lane: u8, from: ChannelIdx, to: ChannelIdx) {
+        if let Some(Some(graph)) = self.graphs.get_mut(usize::from(lane)) {
+            graph.reconsider(from, to);
+        }
+    }
+
     /// Records every change from now on, for [`Lanes::undo`].
     pub(crate) fn record(&mut self) {
         self.journal = Some(Vec::new());

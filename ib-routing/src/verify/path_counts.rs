@@ -161,7 +161,7 @@ impl PathCounts {
             counts.verdicts.find(&counts.users);
         } else {
             let same = counts.verdicts.update(&counts.users, &edges);
-            counts.verdicts.find_from(same, &counts.users);
+            counts.verdicts.find_from(same, &counts.users, &edges);
         }
         for users in &mut counts.users {
             users.merge_many();

@@ -85,15 +85,15 @@ impl Verdicts {
         }
     }
 
-    /// Finds the verdicts from number `same` on, after an [`update`](Self::update) that returned this number.
-    pub(super) fn find_from(&mut self, same: usize, users: &[DependencyCounts; 3]) {
-        if same < self.free {
+    /// Finds the verdicts from number `same` on, after an [`update`](Self::update) by `edges` that returned this number.
+    pub(super) fn find_from(&mut self, same: usize, users: &[DependencyCounts; 3], edges: &Edges) {
+        if same < self.free && !self.lower(users, edges) {
             return self.find(users);
         }
         // The neighbors of a cycle that is gone often form another one, so the search starts there.
         for level in same..users.len() {
             let users_of_level = users.get(..=level).unwrap_or_default();
-            let Some(cycle) = self.cycles.get_mut(level) else {
+            let Some(cycle) = self.cycles.get_mut(level).filter(|_| level >= self.free) else {
                 continue;
             };
             if is_cycle_of(users_of_level, cycle) {
@@ -104,6 +104,41 @@ impl Verdicts {
                 None => return self.find(users),
             }
         }
+    }
+
+    /// Takes kinds of traffic out of the graph, the last first, until the rest has no cycle, after an
+    /// [`update`](Self::update) found one. The cycles of those that were taken out are known then. Returns false if a cycle was not
+    /// found again.
+    fn lower(&mut self, users: &[DependencyCounts; 3], edges: &Edges) -> bool {
+        while let Err((_, refused)) = self.admit_added(users, edges) {
+            let (from, to, lane) = refused;
+            let Some(level) = self.free.checked_sub(1) else {
+                return false;
+            };
+            let start = Vertex {
+                channel: from,
+                lane,
+            };
+            let users_of_level = users.get(..=level).unwrap_or_default();
+            let Some(cycle) = DependencyCounts::cycle_near(users_of_level, &[start], |_| false)
+            else {
+                return false;
+            };
+            if let Some(known) = self.cycles.get_mut(level) {
+                *known = cycle;
+            }
+            self.free = level;
+            self.graph.reconsider(lane, from, to);
+            let left = users.get(..level).unwrap_or_default();
+            if let Some(taken) = users.get(level) {
+                taken.for_each(|from, to, lane, _| {
+                    if !left.iter().any(|users| users.contains(from, to, lane)) {
+                        self.graph.remove(lane, from, to);
+                    }
+                });
+            }
+        }
+        true
     }
 
     /// Lanes with the dependencies of some kinds of traffic, all of which lead forward in an order.
@@ -126,23 +161,14 @@ impl Verdicts {
     /// others may have changed.
     pub(super) fn update(&mut self, users: &[DependencyCounts; 3], edges: &Edges) -> usize {
         let free = self.free;
-        let is_used = |&(from, to, lane): &Edge| {
-            let mut users = users.iter().take(free);
-            users.any(|users| users.contains(from, to, lane))
-        };
         for edge in edges.removed.iter().take(free).flatten() {
-            if !is_used(edge) {
+            if !is_used(users, free, edge) {
                 let &(from, to, lane) = edge;
                 self.graph.remove(lane, from, to);
             }
         }
-        for (kind, added) in edges.added.iter().take(free).enumerate() {
-            for edge in added.iter().filter(|edge| is_used(edge)) {
-                let &(from, to, lane) = edge;
-                if !self.graph.admit(1 << lane, from, to) {
-                    return kind;
-                }
-            }
+        if let Err((kind, _)) = self.admit_added(users, edges) {
+            return kind;
         }
         let mut others = self.cycles.iter().enumerate().skip(free);
         let broken = others.find(|&(level, cycle)| {
@@ -150,6 +176,25 @@ impl Verdicts {
             !is_cycle_of(users, cycle)
         });
         broken.map_or(self.cycles.len(), |(level, _)| level)
+    }
+
+    /// Adds the new dependencies of the first `free` kinds of traffic to the graph. The error is the first one that closes a
+    /// cycle, with the number of the kind of traffic that it is new for.
+    fn admit_added(
+        &mut self,
+        users: &[DependencyCounts; 3],
+        edges: &Edges,
+    ) -> Result<(), (usize, Edge)> {
+        let free = self.free;
+        for (kind, added) in edges.added.iter().take(free).enumerate() {
+            for edge in added.iter().filter(|edge| is_used(users, free, edge)) {
+                let &(from, to, lane) = edge;
+                if !self.graph.admit(1 << lane, from, to) {
+                    return Err((kind, *edge));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Returns true if there is no cycle in the first `kinds` kinds of traffic together.
@@ -201,6 +246,12 @@ impl Verdicts {
     pub(super) fn undo(&mut self) {
         self.graph.undo();
     }
+}
+
+/// Returns true if any of the first `kinds` kinds of traffic uses a dependency.
+fn is_used(users: &[DependencyCounts; 3], kinds: usize, &(from, to, lane): &Edge) -> bool {
+    let mut users = users.iter().take(kinds);
+    users.any(|users| users.contains(from, to, lane))
 }
 
 /// Returns true if every dependency of a cycle is in use.
