@@ -12,7 +12,7 @@ mod node;
 
 use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
 
-use ib_wire::{Guid, PortNum};
+use ib_wire::{Guid, Lid, Lmc, PortNum};
 
 pub use ib_wire::{LinkSpeed, LinkWidth, NodeType};
 
@@ -329,6 +329,13 @@ impl Fabric {
     pub fn set_link(&mut self, end: PortRef, width: Option<LinkWidth>, speed: Option<LinkSpeed>) {
         if let Some(port) = self.port_mut(end) {
             (port.width, port.speed) = (width, speed);
+        }
+    }
+
+    /// Sets the base LID and the LMC of a port, as after an assignment.
+    pub fn set_lid(&mut self, end: PortRef, lid: Lid, lmc: Lmc) {
+        if let Some(port) = self.port_mut(end) {
+            (port.lid, port.lmc) = (lid, lmc);
         }
     }
 

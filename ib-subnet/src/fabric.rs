@@ -6,8 +6,8 @@ use alloc::{
 };
 
 use ib_routing::{
-    Fabric, FabricBuilder, LinkSpeed, LinkWidth, NewNode, Node, NodeIdx, PortRef, SwitchIdx,
-    index::Idx as _,
+    Fabric, FabricBuilder, LidMap, LinkSpeed, LinkWidth, NewNode, Node, NodeIdx, PortRef,
+    SwitchIdx, index::Idx as _,
 };
 use ib_smp::{CapabilityMask, NodeDescription, NodeInfo, NodeType};
 use ib_wire::{Guid, PortNum};
@@ -159,6 +159,15 @@ impl FabricIndex {
         };
         let is_same = peer == was.peer && (was.width, was.speed) == link_at(subnet, at);
         is_same.then_some(PortChange::None)
+    }
+
+    /// Enters LIDs that are about to be assigned, so that the index equals one that is built once the ports have them.
+    pub fn set_lids(&mut self, lids: &LidMap) {
+        for destination in lids.destinations().iter() {
+            let range = destination.range;
+            self.fabric
+                .set_lid(destination.end, range.base(), range.lmc());
+        }
     }
 
     /// The fabric that was built from the subnet.

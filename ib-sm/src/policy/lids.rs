@@ -90,7 +90,11 @@ pub(crate) fn assign(
     Ok(Assignment {
         topology: match &at.config().cluster {
             Some(role) => cluster::topology(at, role, index, lids),
-            None => Topology::new(index, Arc::new(lids), subnet.version()),
+            None => {
+                // Otherwise the first loss of a cable would find that every port has a LID by now.
+                index.set_lids(&lids);
+                Topology::new(index, Arc::new(lids), subnet.version())
+            }
         },
         ports,
         excluded,
