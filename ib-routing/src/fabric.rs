@@ -346,14 +346,10 @@ impl Fabric {
 
     /// Takes channels out. The others keep their order.
     fn forget_channels(&mut self, lost: &LostChannels) {
-        let left = self.channels.iter_enumerated();
-        let left = left.filter(|&(channel, _)| !lost.contains(channel));
-        self.channels = left
-            .map(|(_, &channel)| Channel {
-                reverse: lost.now(channel.reverse).unwrap_or(NO_CHANNEL),
-                ..channel
-            })
-            .collect();
+        self.channels = lost.left(&self.channels);
+        for channel in self.channels.iter_mut() {
+            channel.reverse = lost.now(channel.reverse).unwrap_or(NO_CHANNEL);
+        }
         for first in self.first_channel.iter_mut() {
             first.0 -= lost.count_below(*first);
         }

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::{Channel, Fabric};
-use crate::index::ChannelIdx;
+use crate::index::{ChannelIdx, Idx, IdxVec};
 
 /// Channels that are gone, by the numbers that channels had before, in their order.
 ///
@@ -74,6 +74,23 @@ impl LostChannels {
         self.0.partition_point(|&lost| lost < before) as u32
     }
 
+    /// The entries of the channels that are left, by the numbers that they have now. `entries` are by the numbers before.
+    pub(crate) fn left<T: Copy>(&self, entries: &IdxVec<ChannelIdx, T>) -> IdxVec<ChannelIdx, T> {
+        let mut left = Vec::with_capacity(entries.len());
+        let mut rest = entries.as_slice();
+        let mut first = 0;
+        for lost in &self.0 {
+            let Some((kept, after)) = rest.split_at_checked(lost.at() - first) else {
+                break;
+            };
+            left.extend_from_slice(kept);
+            rest = after.get(1..).unwrap_or_default();
+            first = lost.at() + 1;
+        }
+        left.extend_from_slice(rest);
+        left.into()
+    }
+
     /// Those that were gone and those that went `later`, which are given by the numbers of between.
     pub(crate) fn and(&self, later: &Self) -> Self {
         let later = later.iter().map(|lost| self.before(lost));
@@ -109,8 +126,11 @@ mod tests {
         let both = first.and(&second);
         assert_eq!(Some(&both), LostChannels::between(&whole, &two).as_ref());
         assert_eq!((first.len(), both.len()), (2, 4));
+        let left = both.left(&whole.channels().indices().collect());
+        assert_eq!(left.len(), two.channels().len());
         for (now, channel) in two.channels().iter_enumerated() {
             let before = both.before(now);
+            assert_eq!(left[now], before);
             let was = whole.channel(before);
             assert_eq!((was.from, was.port), (channel.from, channel.port));
             assert_eq!(both.now(before), Some(now));

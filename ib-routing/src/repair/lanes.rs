@@ -190,9 +190,12 @@ impl Lanes {
         };
         let (from, to) = (self.lost.before(from), self.lost.before(to));
         let graph = graph.get_or_insert_with(|| ChannelGraph::new(&self.layout, &self.order));
+        let Some(journal) = &mut self.journal else {
+            return graph.admit(from, to);
+        };
         let is_known = graph.contains(from, to) || graph.refuses(from, to);
         let admitted = graph.admit(from, to);
-        if let Some(journal) = self.journal.as_mut().filter(|_| !is_known) {
+        if !is_known {
             journal.push(if admitted {
                 Change::Admitted(lane, from, to)
             } else {

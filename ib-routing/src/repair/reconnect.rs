@@ -193,7 +193,8 @@ impl Repairer<'_> {
         let mut path = Vec::new();
         for &switch in cut_off {
             for (_, channel) in self.fabric.channels_from(switch) {
-                if cut_off.binary_search(&channel.to).is_err() {
+                let is_measured = growth.length[channel.to] != OUTSIDE;
+                if !is_measured && cut_off.binary_search(&channel.to).is_err() {
                     self.measure_path(&mut growth, channel.to, &mut path);
                 }
             }
@@ -303,12 +304,16 @@ impl Repairer<'_> {
         switch: SwitchIdx,
         least: u32,
     ) -> Option<Reverse<(u32, SwitchIdx)>> {
-        let usable = self.fabric.channels_from(switch);
-        let lengths = usable
-            .filter(|&(index, _)| self.allows(growth, phase, index))
-            .map(|(index, channel)| growth.length[channel.to] + self.weight(index));
-        let length = lengths.filter(|&length| length >= least).min()?;
-        Some(Reverse((length, switch)))
+        let mut shortest = OUTSIDE;
+        for (index, channel) in self.fabric.channels_from(switch) {
+            if self.allows(growth, phase, index) {
+                let length = growth.length[channel.to] + self.weight(index);
+                if (least..shortest).contains(&length) {
+                    shortest = length;
+                }
+            }
+        }
+        (shortest != OUTSIDE).then_some(Reverse((shortest, switch)))
     }
 
     /// Returns true if a switch outside may join by `channel`.
@@ -341,24 +346,29 @@ impl Repairer<'_> {
         lanes: &mut Lanes,
     ) -> Option<ChannelIdx> {
         let lid = growth.lid;
-        let now = self.routes.port(switch, lid);
-        let usable = self
-            .fabric
-            .channels_from(switch)
-            .filter(|&(index, channel)| {
-                self.allows(growth, phase, index)
-                    && growth.length[channel.to] + self.weight(index) == length
-            });
-        let mut channels: Vec<_> = usable
-            .map(|(index, channel)| {
-                let path = growth.path(self.fabric, index);
-                let busiest = path.map(|at| self.load[at]).max();
-                (channel.port != now, busiest, self.load[index], index)
-            })
-            .collect();
-        channels.sort_unstable();
+        let joins = |channel: ChannelIdx| {
+            let to = self.fabric.channel(channel).to;
+            self.allows(growth, phase, channel)
+                && growth.length[to] + self.weight(channel) == length
+        };
         let mask = self.protected_lanes(lanes, switch, growth.destination, lid);
         let path = |channel| growth.path(self.fabric, channel);
+        let now = self
+            .fabric
+            .channel_at(switch, self.routes.port(switch, lid));
+        let now = now.filter(|&channel| joins(channel));
+        // Most switches lost a cable farther along their path, so they keep their entry.
+        if let Some(channel) = now.filter(|&channel| lanes.admit_path(mask, path(channel))) {
+            return Some(channel);
+        }
+        let mut channels = Vec::with_capacity(self.fabric.channels_from(switch).len());
+        for (channel, _) in self.fabric.channels_from(switch) {
+            if joins(channel) {
+                let busiest = self.busiest_on(growth, channel);
+                channels.push((Some(channel) != now, busiest, self.load[channel], channel));
+            }
+        }
+        channels.sort_unstable();
         let own = channels
             .iter()
             .find(|&&(.., channel)| lanes.admit_path(mask, path(channel)));
@@ -380,6 +390,16 @@ impl Repairer<'_> {
             .first()
             .filter(|_| !between_cas)
             .map(|&(.., channel)| channel)
+    }
+
+    /// The highest load on the path that begins with a channel, whose end has a path.
+    fn busiest_on(&self, growth: &Growth<'_>, first: ChannelIdx) -> u64 {
+        let (mut busiest, mut next) = (0, first);
+        while next != NO_CHANNEL {
+            busiest = busiest.max(self.load[next]);
+            next = growth.next[self.fabric.channel(next).to];
+        }
+        busiest
     }
 
     /// Writes the entry of a switch that has found a path.

@@ -204,9 +204,8 @@ impl PathCounts {
     /// The report that a full verification of the same routes gives; of several orders or cycles it may name another.
     #[must_use]
     pub fn report(&self) -> VerifyReport {
-        let left = self.load.iter_enumerated();
-        let left = left.filter(|&(channel, _)| !self.lost.contains(channel));
-        let load: IdxVec<ChannelIdx, u64> = left.map(|(_, &load)| u64::from(load)).collect();
+        let load = self.lost.left(&self.load);
+        let load: IdxVec<ChannelIdx, u64> = load.iter().copied().map(u64::from).collect();
         let sum: u64 = load.iter().sum();
         let reached = self.report.pairs - self.report.unreachable_ca;
         let cycle = |kinds| Some(lanes_of(self.left(self.verdicts.cycle(kinds)?)));

@@ -56,12 +56,10 @@ impl PathCounts {
                 }
             }
         }
-        let left = load.iter_enumerated();
-        let left = left.filter(|&(channel, _)| !lost.contains(channel));
         Some(Kept {
             counts: self,
             old,
-            load: left.map(|(_, &load)| load).collect(),
+            load: lost.left(&load),
             lost,
             cut_off: cut_off.into_iter().map(|(_, cut_off)| cut_off).collect(),
         })
