@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ib_mad::{Attribute, MadHeader, MadStatus, Method, MgmtClass};
 use ib_smp::SmpDirected;
-use ib_smp::{Arrival, NodeInfo, NodeType, SmInfo, Sma, SmpDisposition};
+use ib_smp::{Arrival, LinearForwardingTable, NodeInfo, NodeType, SmInfo, Sma, SmpDisposition};
 use ib_wire::{Guid, Lid};
 
 use crate::event::DropReason;
@@ -135,6 +135,7 @@ impl Sim {
 
     /// Turns the request in `frame` into its response; `false` if there is none.
     fn answer_smp(&mut self, arrival: PortIdx, frame: FrameIdx) -> bool {
+        let written = self.written_lft_block(frame);
         let entry = &self.ports[arrival];
         let node = entry.node;
         let request = &mut self.frames[frame];
@@ -149,10 +150,23 @@ impl Sim {
             SmpDisposition::Drop(_) => false,
         };
         if answered {
-            self.nodes[node].smps_answered = self.nodes[node].smps_answered.wrapping_add(1);
+            agent.smps_answered = agent.smps_answered.wrapping_add(1);
+        }
+        if let Some(block) = written {
+            let pool = &mut self.lft_pool;
+            agent.sma.share_lft_block(block, |block| pool.share(block));
         }
         self.process_sma_events(node);
         answered
+    }
+
+    /// The block of a linear forwarding table that a request writes.
+    #[inline]
+    fn written_lft_block(&self, request: FrameIdx) -> Option<u32> {
+        let header = self.header(request);
+        let is_write =
+            header.attribute_id() == LinearForwardingTable::ID && header.method() == Method::SET;
+        is_write.then(|| header.attribute_modifier())
     }
 
     pub(crate) fn header(&self, frame: FrameIdx) -> MadHeader {

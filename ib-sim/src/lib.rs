@@ -23,6 +23,7 @@ mod fault;
 mod frame;
 mod gsa;
 mod initial_state;
+mod lft_pool;
 mod link;
 mod node;
 mod options;

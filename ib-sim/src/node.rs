@@ -98,10 +98,9 @@ impl SimNode {
         self.powered
     }
 
-    /// The linear forwarding table by LID, up to the last block that was written; empty on a CA.
-    #[must_use]
-    pub fn lft(&self) -> &[PortNum] {
-        self.sma.switch().map_or(&[], SwitchTables::lft)
+    /// The entries of the linear forwarding table by LID, up to the last block that was written with a port; none on a CA.
+    pub fn lft(&self) -> impl Iterator<Item = PortNum> + '_ {
+        self.sma.switch().into_iter().flat_map(SwitchTables::lft)
     }
 
     /// The output port for a unicast LID; `None` if the switch drops packets for it.

@@ -12,6 +12,7 @@ use crate::event::{Delivery, DropReason, Notification, SimError, SimStats};
 use crate::fault::{Behaviour, FaultRates, FaultSource};
 use crate::frame::{Frame, FrameIdx, FrameStore};
 use crate::initial_state;
+use crate::lft_pool::LftPool;
 use crate::node::{PortEntry, PortIdx, SimNode, SimPort, has_lid};
 use crate::options::SimOptions;
 use crate::queue::EventQueue;
@@ -52,6 +53,7 @@ pub struct Sim {
     pub(crate) now: Instant,
     pub(crate) nodes: IdxVec<NodeIdx, SimNode>,
     pub(crate) ports: IdxVec<PortIdx, PortEntry>,
+    pub(crate) lft_pool: LftPool,
     pub(crate) frames: FrameStore,
     pub(crate) queue: EventQueue<Event>,
     pub(crate) outbox: VecDeque<(PortIdx, FrameIdx)>,
@@ -77,6 +79,7 @@ impl Sim {
             now: Instant::ZERO,
             nodes,
             ports,
+            lft_pool: LftPool::default(),
             frames: FrameStore::default(),
             queue: EventQueue::new(options.hop_latency, options.agent_latency),
             outbox: VecDeque::new(),

@@ -3,7 +3,7 @@
 
 use ib_routing::generate::FabricSpec;
 use ib_sim::{Sim, SimOptions};
-use ib_wire::{Lid, PortNum};
+use ib_smp::LinearForwardingTable;
 
 /// Bytes that this process holds in memory.
 fn resident() -> usize {
@@ -24,9 +24,8 @@ fn a_fabric_of_48k_lids_fits_in_the_memory_of_a_laptop() {
     let nodes = sim.nodes().len();
     assert!((48_000..0xc000).contains(&nodes), "{nodes}");
     assert!(taken < 200_000_000, "{taken} bytes before a manager comes");
-    // A forwarding table has a byte for each LID, and grows by doubling.
+    // A forwarding table has a reference for each block. The blocks of a fat tree are few.
     let switches = sim.nodes().iter().filter(|node| node.is_switch()).count();
-    let entries = usize::from(Lid::UNICAST_MAX.0).next_power_of_two();
-    let tables = switches * entries * size_of::<PortNum>();
-    assert!(taken + tables < 450_000_000, "{taken} + {tables} bytes");
+    let tables = switches * usize::from(LinearForwardingTable::BLOCKS) * size_of::<usize>();
+    assert!(taken + tables < 225_000_000, "{taken} + {tables} bytes");
 }

@@ -12,6 +12,7 @@
 mod attributes;
 mod device;
 mod engine;
+mod linear_table;
 mod m_key;
 mod notice;
 mod port;
@@ -21,7 +22,7 @@ mod set_port_info;
 mod switch;
 mod trap;
 
-use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
+use alloc::{boxed::Box, collections::VecDeque, sync::Arc, vec::Vec};
 
 use ib_mad::{Attribute, AttributeId, Instant, MadStatus, Method, MgmtClass};
 use ib_wire::{Lid, PortNum};
@@ -36,8 +37,8 @@ pub use trap::{KeyViolation, LinkTrouble, SmaTransmit};
 use self::{attributes::named_port, notice::NoticeQueue, set_port_info::after_link_down};
 use crate::message::RETURNING;
 use crate::{
-    NodeDescription, NodeInfo, NodeType, PortPhysicalState, PortState, SmInfo, SmpLidRouted,
-    SwitchInfo,
+    LinearForwardingTable, NodeDescription, NodeInfo, NodeType, PortPhysicalState, PortState,
+    SmInfo, SmpLidRouted, SwitchInfo,
 };
 
 /// A device's subnet management agent: its state, and the answers that follow from it.
@@ -282,6 +283,20 @@ impl Sma {
         };
         smp.set_smp_data(&data);
         finish(smp, status)
+    }
+
+    /// Lets agents in one process keep equal blocks of their linear forwarding tables in the same memory.
+    ///
+    /// `share` gets the block of this number and returns the one that is kept instead, which another agent may hold too.
+    /// A block of other content is not accepted. Nothing happens for a block that drops everything, which takes no memory.
+    pub fn share_lft_block(
+        &mut self,
+        number: u32,
+        share: impl FnOnce(&Arc<LinearForwardingTable>) -> Arc<LinearForwardingTable>,
+    ) {
+        if let Some(switch) = &mut self.switch {
+            switch.share_linear_block(number, share);
+        }
     }
 
     /// Returns true if an SMP is for a subnet manager: a response, a trap or SMInfo.

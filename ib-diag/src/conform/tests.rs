@@ -84,8 +84,9 @@ fn state(sim: &SharedSim) -> Vec<String> {
                 let mut info = *switch.info();
                 info.set_port_state_change(false);
                 // Entries without a port at the end of the table are the same as no entries.
-                let used = switch.lft().iter().rposition(|port| *port != PortNum(255));
-                let lft = switch.lft().get(..=used.unwrap_or(0));
+                let lft: Vec<PortNum> = switch.lft().collect();
+                let used = lft.iter().rposition(|port| *port != PortNum(255));
+                let lft = lft.get(..=used.unwrap_or(0));
                 all.push(format!("{index:?} {info:?} {lft:?}"));
             }
         }

@@ -1,9 +1,10 @@
 //! The state of a switch's agent beside its ports: forwarding tables and SLtoVL.
 
-use alloc::{boxed::Box, collections::BTreeMap, vec, vec::Vec};
+use alloc::{boxed::Box, collections::BTreeMap, sync::Arc, vec};
 
 use ib_wire::{Lid, PortNum, Sl, Vl};
 
+use super::linear_table::LinearTable;
 use crate::{
     LinearForwardingTable, MftModifier, MulticastForwardingTable, RandomForwardingTable,
     SlToVlMappingTable, SlToVlModifier, SwitchInfo,
@@ -14,8 +15,7 @@ use crate::{
 pub struct SwitchTables {
     pub(super) info: SwitchInfo,
     num_ports: u8,
-    /// By LID, as far as written: whole blocks.
-    linear: Vec<PortNum>,
+    linear: LinearTable,
     random: BTreeMap<u16, RandomForwardingTable>,
     multicast: BTreeMap<MftModifier, MulticastForwardingTable>,
     sl_to_vl: SlToVl,
@@ -36,7 +36,7 @@ impl SwitchTables {
         Self {
             info,
             num_ports,
-            linear: Vec::new(),
+            linear: LinearTable::default(),
             random: BTreeMap::new(),
             multicast: BTreeMap::new(),
             sl_to_vl: SlToVl::Uniform(identity()),
@@ -62,11 +62,10 @@ impl SwitchTables {
         &self.info
     }
 
-    /// The linear forwarding table by LID, up to the last block that was written.
-    #[inline]
-    #[must_use]
-    pub fn lft(&self) -> &[PortNum] {
-        &self.linear
+    /// The entries of the linear forwarding table by LID, up to the last block that was written with a port;
+    /// [`PortNum::UNREACHABLE`] for those without one.
+    pub fn lft(&self) -> impl Iterator<Item = PortNum> + '_ {
+        self.linear.ports()
     }
 
     /// Output port of packets to a unicast LID; `None` drops them.
@@ -76,7 +75,7 @@ impl SwitchTables {
         if lid > self.info.linear_fdb_top() {
             return None;
         }
-        let port = *self.linear.get(usize::from(lid.0))?;
+        let port = self.linear.port(lid);
         (port != PortNum::UNREACHABLE).then_some(port)
     }
 
@@ -140,13 +139,7 @@ impl SwitchTables {
 
     /// A block of the linear table; `None` past its capacity.
     pub(super) fn linear_block(&self, modifier: u32) -> Option<LinearForwardingTable> {
-        let first = self.linear_first(modifier)?;
-        let mut block = [PortNum::UNREACHABLE.0; 64];
-        let written = self.linear.get(first..).unwrap_or(&[]);
-        for (entry, port) in block.iter_mut().zip(written) {
-            *entry = port.0;
-        }
-        Some(LinearForwardingTable::from_bytes(block))
+        Some(self.linear.block(self.linear_number(modifier)?))
     }
 
     /// Writes a block of the linear table; `None` past its capacity.
@@ -155,35 +148,28 @@ impl SwitchTables {
         modifier: u32,
         block: &LinearForwardingTable,
     ) -> Option<()> {
-        let first = self.linear_first(modifier)?;
-        let ports = block.as_bytes();
-        let end = first.checked_add(ports.len())?;
-        if self.linear.len() < end {
-            if ports.iter().all(|&port| port == PortNum::UNREACHABLE.0) {
-                return Some(());
-            }
-            // A manager raises the top before it fills the table.
-            let top = usize::from(self.info.linear_fdb_top().0).max(end);
-            let missing = top.saturating_sub(self.linear.len());
-            self.linear.reserve(missing.next_multiple_of(64));
-            self.linear.resize(end, PortNum::UNREACHABLE);
-        }
-        let entries = self.linear.get_mut(first..end)?;
-        for (entry, &port) in entries.iter_mut().zip(ports) {
-            *entry = PortNum(port);
-        }
+        let number = self.linear_number(modifier)?;
+        self.linear.set(number, block, self.info.linear_fdb_top());
         Some(())
     }
 
-    fn linear_first(&self, modifier: u32) -> Option<usize> {
+    /// Replaces the memory of a block of the linear table by that which `share` returns for it.
+    pub(super) fn share_linear_block(
+        &mut self,
+        modifier: u32,
+        share: impl FnOnce(&Arc<LinearForwardingTable>) -> Arc<LinearForwardingTable>,
+    ) {
+        if let Some(number) = self.linear_number(modifier) {
+            self.linear.share(number, share);
+        }
+    }
+
+    /// The number of a block of the linear table; `None` past its capacity.
+    fn linear_number(&self, modifier: u32) -> Option<u16> {
         let first = modifier.checked_mul(LinearForwardingTable::ENTRIES.into())?;
         let legal = modifier < LinearForwardingTable::BLOCKS.into()
             && first < self.info.linear_fdb_cap().into();
-        if legal {
-            usize::try_from(first).ok()
-        } else {
-            None
-        }
+        u16::try_from(modifier).ok().filter(|_| legal)
     }
 
     /// Returns true if the modifier names a block of the random table.

@@ -63,6 +63,7 @@ fn dump_tables(node: &SimNode, text: &mut Vec<u8>) {
         let (cap, change) = (info.linear_fdb_cap(), u8::from(info.port_state_change()));
         writeln!(text, "#\tlinearcap {cap} FDBtop {top} portchange {change}")
     });
+    let ports: Vec<PortNum> = node.lft().collect();
     // ibsim shows no table whose only entry is that of LID 0.
     for first in (0..top).step_by(ENTRIES.into()) {
         // The highest LID has an entry as well.
@@ -72,8 +73,8 @@ fn dump_tables(node: &SimNode, text: &mut Vec<u8>) {
         };
         let mut line = format!("#\tForwarding table {first}-{last}:");
         for lid in first..=last {
-            let port = node.lft().get(usize::from(lid));
-            let port = port.map_or(PortNum::UNREACHABLE, |port| *port);
+            let port = ports.get(usize::from(lid)).copied();
+            let port = port.unwrap_or(PortNum::UNREACHABLE);
             // Text in memory does not fail.
             let _ = write!(line, " [{lid}]{:X}", port.0);
         }

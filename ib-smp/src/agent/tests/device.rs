@@ -45,7 +45,7 @@ fn a_loss_of_power_takes_what_managers_wrote() {
     let notice = NoticeSm::from_bytes(get(&mut sma, NoticeSm::ID, 0).unwrap());
     assert_eq!(notice.trap_number(), 0, "no notice waits");
     let tables = sma.switch().unwrap();
-    assert!(tables.lft().is_empty());
+    assert_eq!(tables.lft().count(), 0);
     assert_eq!(tables.info().linear_fdb_top(), Lid::NONE);
     assert!(tables.info().port_state_change());
     assert_eq!(tables.info().linear_fdb_cap(), 1024);

@@ -8,12 +8,12 @@ fn the_linear_table_takes_memory_up_to_the_last_block_in_use() {
     let empty = [255; 64];
     assert_eq!(get(&mut sma, LinearForwardingTable::ID, 15), Ok(empty));
     set(&mut sma, LinearForwardingTable::ID, 15, &empty).unwrap();
-    assert_eq!(sma.switch().unwrap().lft().len(), 0);
+    assert_eq!(sma.switch().unwrap().lft().count(), 0);
     assert_eq!(
         set(&mut sma, LinearForwardingTable::ID, 1, &[4; 64]),
         Ok([4; 64])
     );
-    assert_eq!(sma.switch().unwrap().lft().len(), 128);
+    assert_eq!(sma.switch().unwrap().lft().count(), 128);
     // Nothing above the top is forwarded.
     assert_eq!(sma.switch().unwrap().unicast_port(Lid(64)), None);
     let mut info = *sma.switch().unwrap().info();
@@ -28,6 +28,29 @@ fn the_linear_table_takes_memory_up_to_the_last_block_in_use() {
     assert_eq!(get(&mut sma, LinearForwardingTable::ID, u32::MAX), invalid);
     info.set_linear_fdb_top(Lid(1024));
     assert_eq!(set(&mut sma, SwitchInfo::ID, 0, info.as_bytes()), invalid);
+}
+
+#[test]
+fn a_block_shares_only_memory_of_the_same_content() {
+    let mut sma = switch();
+    set(&mut sma, LinearForwardingTable::ID, 1, &[4; 64]).unwrap();
+    let other = Arc::new(LinearForwardingTable::from_bytes([5; 64]));
+    sma.share_lft_block(1, |_| Arc::clone(&other));
+    assert_eq!(get(&mut sma, LinearForwardingTable::ID, 1), Ok([4; 64]));
+    let equal = Arc::new(LinearForwardingTable::from_bytes([4; 64]));
+    sma.share_lft_block(1, |_| Arc::clone(&equal));
+    assert_eq!(
+        (Arc::strong_count(&other), Arc::strong_count(&equal)),
+        (1, 2)
+    );
+    // A write to one table leaves the others that hold the block as they are.
+    set(&mut sma, LinearForwardingTable::ID, 1, &[6; 64]).unwrap();
+    assert_eq!(get(&mut sma, LinearForwardingTable::ID, 1), Ok([6; 64]));
+    assert_eq!((equal.as_bytes(), Arc::strong_count(&equal)), (&[4; 64], 1));
+    // Blocks that drop everything, or that do not exist, take no memory.
+    for number in [0, 16, u32::MAX] {
+        sma.share_lft_block(number, |block| panic!("{block:?}"));
+    }
 }
 
 #[test]
