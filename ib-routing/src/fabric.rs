@@ -82,8 +82,13 @@ impl Fabric {
         for (switch, &node) in switches.iter_enumerated() {
             nodes[node].switch = Some(switch);
         }
+        // A collected vector would keep the memory of the nodes that it is made of.
+        let mut shared = IdxVec::with_capacity(nodes.len());
+        for node in nodes {
+            shared.push(Arc::new(node));
+        }
         let mut fabric = Self {
-            nodes: nodes.into_iter().map(Arc::new).collect(),
+            nodes: shared,
             by_guid: Arc::new(by_guid),
             switches,
             ..Self::default()
@@ -119,6 +124,8 @@ impl Fabric {
         }
         first_channel.push(ChannelIdx::new(channels.len()));
         first_port.push(port_channel.len() as u32);
+        channels.shrink_to_fit();
+        port_channel.shrink_to_fit();
         (self.channels, self.port_channel) = (channels, port_channel);
         (self.first_channel, self.first_port) = (first_channel, first_port);
         for channel in self.channels.indices() {

@@ -103,6 +103,11 @@ impl<I: Idx, T> IdxVec<I, T> {
         index
     }
 
+    /// Gives back the memory that no entry uses.
+    pub fn shrink_to_fit(&mut self) {
+        self.entries.shrink_to_fit();
+    }
+
     /// Removes all entries; their memory stays.
     pub fn clear(&mut self) {
         self.entries.clear();
