@@ -185,7 +185,7 @@ impl Discovery {
                 let Some(node) = known.filter(|&id| self.subnet.set_silent(id)) else {
                     return;
                 };
-                let path = self.subnet.node(node).map(|node| *node.path());
+                let path = self.subnet.node(node).map(|node| node.path());
                 self.list(path.unwrap_or_default(), at.map(|at| at.node_guid))
             }
             WalkFinding::DuplicateGuid { node_guid, .. } => {

@@ -3,13 +3,16 @@
 mod port;
 mod switch;
 
-use alloc::{boxed::Box, vec, vec::Vec};
+use alloc::{boxed::Box, vec};
 
 use ib_smp::{DrPath, NodeDescription, NodeInfo, NodeType};
 use ib_wire::PortNum;
 
 pub use self::{port::SubnetPort, switch::SubnetSwitch};
-use crate::{PortId, route::Reach};
+use crate::{
+    PortId,
+    route::{Reach, StoredReach},
+};
 
 /// One node of a subnet.
 #[derive(Clone, Debug)]
@@ -17,7 +20,7 @@ pub struct SubnetNode {
     info: NodeInfo,
     description: NodeDescription,
     switch: Option<Box<SubnetSwitch>>,
-    reach: Reach,
+    reach: StoredReach,
     found_via: Option<PortId>,
     trust: Trust,
     all_speeds: AllSpeeds,
@@ -28,7 +31,8 @@ pub struct SubnetNode {
     read_in: u32,
     /// [Version](crate::Subnet::version) of the subnet since which at most the forwarding tables of the node have been changed.
     version: u64,
-    ports: Vec<SubnetPort>,
+    /// The ports of a switch from 0, those of a CA or router from 1.
+    ports: Box<[SubnetPort]>,
 }
 
 /// True if a node's GUID can be trusted.
@@ -79,8 +83,8 @@ impl SubnetNode {
 
     /// The directed route to the node; its directed part if it [begins with a LID-routed part](crate::SmpRoute::start).
     #[must_use]
-    pub const fn path(&self) -> &DrPath {
-        &self.reach.path
+    pub fn path(&self) -> DrPath {
+        self.reach.path()
     }
 
     /// The port from which the cable leads to the node on [`path`](Self::path); `None` for the own node.
@@ -105,18 +109,29 @@ impl SubnetNode {
     /// A port by its number. A CA or router has no port 0.
     #[must_use]
     pub fn port(&self, port: PortNum) -> Option<&SubnetPort> {
-        self.ports.get(usize::from(port.0))
+        self.ports.get(self.place(port)?)
     }
 
-    /// All ports from 0, in order; port 0 of a CA is unused.
+    /// All ports in order: those of a switch from 0, those of a CA or router from 1.
     pub fn ports(&self) -> impl Iterator<Item = (PortNum, &SubnetPort)> {
-        (0..=u8::MAX).map(PortNum).zip(&self.ports)
+        (self.first_port()..=u8::MAX).map(PortNum).zip(&self.ports)
     }
 
     /// Returns true if the node is a switch.
     #[must_use]
     pub const fn is_switch(&self) -> bool {
         self.switch.is_some()
+    }
+
+    /// The number of the first port.
+    const fn first_port(&self) -> u8 {
+        if self.is_switch() { 0 } else { 1 }
+    }
+
+    /// The index of a port in `ports`; `None` for port 0 of a CA or router.
+    #[inline]
+    fn place(&self, port: PortNum) -> Option<usize> {
+        port.0.checked_sub(self.first_port()).map(usize::from)
     }
 }
 
@@ -125,12 +140,13 @@ impl SubnetNode {
     /// A node that answered along a route, by the cable at the port `found_via`.
     pub(crate) fn new(info: NodeInfo, reach: Reach, found_via: Option<PortId>) -> Self {
         let is_switch = info.node_type() == NodeType::SWITCH;
+        let num_ports = usize::from(info.num_ports()).saturating_add(is_switch.into());
         Self {
             switch: is_switch.then(Box::default),
-            ports: vec![SubnetPort::default(); usize::from(info.num_ports()).saturating_add(1)],
+            ports: vec![SubnetPort::default(); num_ports].into_boxed_slice(),
             description: NodeDescription::default(),
             info,
-            reach,
+            reach: StoredReach::from(&reach),
             found_via,
             trust: Trust::Given,
             all_speeds: AllSpeeds::Unasked,
@@ -185,14 +201,17 @@ impl SubnetNode {
     }
 
     /// The stored route to the node.
-    pub(crate) const fn reach(&self) -> Reach {
-        self.reach
+    pub(crate) fn reach(&self) -> Reach {
+        self.reach.reach()
     }
 
     /// Records the route to the node. Returns whether it is another one than before.
     pub(crate) fn set_reach(&mut self, reach: Reach, found_via: Option<PortId>) -> bool {
         self.found_via = found_via;
-        core::mem::replace(&mut self.reach, reach) != reach
+        let reach = StoredReach::from(&reach);
+        let is_new = self.reach != reach;
+        self.reach = reach;
+        is_new
     }
 
     /// Returns true if no cables led to the node when the routes were derived last: the stored route is broken.
@@ -256,7 +275,8 @@ impl SubnetNode {
     }
 
     pub(crate) fn port_mut(&mut self, port: PortNum) -> Option<&mut SubnetPort> {
-        self.ports.get_mut(usize::from(port.0))
+        let place = self.place(port)?;
+        self.ports.get_mut(place)
     }
 
     pub(crate) fn ports_mut(&mut self) -> impl Iterator<Item = &mut SubnetPort> {

@@ -5,9 +5,11 @@
 //! are in place: the SMP goes there as any packet does, and its directed part begins there. Pitfall: such a route
 //! exists only while the tables between the own port and that switch lead there and back.
 
+use alloc::boxed::Box;
+
 use ib_mad::{AttributeId, Mad, MadAddress, Method};
 use ib_smp::{DrPath, SmpDirected};
-use ib_wire::{Lid, MKey};
+use ib_wire::{Lid, MKey, PortNum};
 
 use crate::NodeId;
 
@@ -73,11 +75,86 @@ impl SmpRoute {
     }
 }
 
-/// A route as it is stored: the switch where the directed part begins by its number, because its LID may change.
+/// A route that names the switch where the directed part begins by its number, because its LID may change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reach {
     /// The switch where the directed part begins; `None`: the own node.
     pub(crate) start: Option<NodeId>,
     /// The directed part.
     pub(crate) path: DrPath,
+}
+
+/// Hops of a route up to which it is stored in place.
+const SHORT: usize = 14;
+
+/// A [`Reach`] in less memory. There is one for each node and each port of a CA, and most have few hops.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StoredReach {
+    start: Option<NodeId>,
+    path: StoredPath,
+}
+
+/// A directed route. One of up to [`SHORT`] hops is always `Short`, with zeros after the last hop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum StoredPath {
+    Short { hop_count: u8, ports: [u8; SHORT] },
+    Long(Box<DrPath>),
+}
+
+impl From<&Reach> for StoredReach {
+    fn from(reach: &Reach) -> Self {
+        let hop_count = reach.path.hop_count();
+        let path = if usize::from(hop_count) <= SHORT {
+            let mut ports = [0; SHORT];
+            for (to, port) in ports.iter_mut().zip(reach.path.ports()) {
+                *to = port.0;
+            }
+            StoredPath::Short { hop_count, ports }
+        } else {
+            StoredPath::Long(Box::new(reach.path))
+        };
+        Self {
+            start: reach.start,
+            path,
+        }
+    }
+}
+
+impl StoredReach {
+    /// The directed part.
+    pub(crate) fn path(&self) -> DrPath {
+        match &self.path {
+            StoredPath::Short { hop_count, ports } => {
+                let ports = ports.map(PortNum);
+                let ports = ports.get(..usize::from(*hop_count)).unwrap_or_default();
+                DrPath::try_new(ports).unwrap_or_default()
+            }
+            StoredPath::Long(path) => **path,
+        }
+    }
+
+    /// The route.
+    pub(crate) fn reach(&self) -> Reach {
+        Reach {
+            start: self.start,
+            path: self.path(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stored_route_of_any_length_is_read_back_as_it_was() {
+        let mut reach = Reach::default();
+        for hop in 0..=DrPath::MAX_HOPS {
+            assert_eq!(StoredReach::from(&reach).reach(), reach);
+            if let Some(path) = reach.path.then(PortNum(200 - hop)) {
+                reach.path = path;
+            }
+        }
+        assert_eq!(reach.path.hop_count(), DrPath::MAX_HOPS);
+    }
 }

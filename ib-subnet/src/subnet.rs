@@ -166,7 +166,7 @@ impl Subnet {
             .filter_map(|(id, node)| Some((id, node.switch()?)))
     }
 
-    /// All ports with their nodes, in order; they include port 0 of a CA, which does not exist.
+    /// All ports with their nodes, in order.
     pub fn ports(&self) -> impl Iterator<Item = (PortId, &SubnetNode, &SubnetPort)> {
         self.nodes().flat_map(|(id, node)| {
             let ports = node.ports();

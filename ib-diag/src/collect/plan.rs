@@ -119,11 +119,14 @@ pub(super) fn lay_out(snapshot: &mut Snapshot, subnet: &Subnet) {
     };
     snapshot.own_port = subnet.own_port().and_then(place);
     for (_, observed) in order {
-        let mut node = SnapshotNode::new(*observed.info(), *observed.path());
+        let mut node = SnapshotNode::new(*observed.info(), observed.path());
         let description = *observed.description();
         node.description = (description != NodeDescription::default()).then_some(description);
         node.switch_info = observed.switch().and_then(|switch| switch.info().copied());
-        for (port, (_, observed)) in node.ports.iter_mut().zip(observed.ports()) {
+        for (number, observed) in observed.ports() {
+            let Some(port) = node.ports.get_mut(usize::from(number.0)) else {
+                continue;
+            };
             port.guid = observed.guid();
             port.info = observed.info().copied();
             if let Some(info) = &mut port.info {

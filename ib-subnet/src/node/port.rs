@@ -5,7 +5,10 @@ use alloc::boxed::Box;
 use ib_smp::{MlnxExtPortInfo, PortInfo, PortState, SlToVlMappingTable, VendorLinkSpeeds};
 use ib_wire::{Guid, Mtu, PKey, Rate, addr::LidRange};
 
-use crate::{KnownTable, PortId, route::Reach};
+use crate::{
+    KnownTable, PortId,
+    route::{Reach, StoredReach},
+};
 
 /// One port of a node.
 #[derive(Clone, Debug, Default)]
@@ -14,29 +17,29 @@ pub struct SubnetPort {
     /// The MTU and the rate that `info` says, because each path through the port needs them.
     mtu: Mtu,
     rate: Option<Rate>,
-    guid: Guid,
     peer: Option<PortId>,
-    /// The route to the port of a CA or router. Most ports are those of switches, which have none.
-    reach: Option<Box<Reach>>,
     neighbor_silent: bool,
-    lids: Option<LidRange>,
-    reregistered: bool,
     was_active: bool,
     fdr10: bool,
-    vendor_speeds: Option<Box<MlnxExtPortInfo>>,
-    /// None until the first table is known. Of most external ports of switches none ever is.
-    tables: Option<Box<PortTables>>,
+    reregistered: bool,
     /// Number of the walk in which PortInfo was last read.
     read_in: u32,
     /// Number of the walk in which PortInfo was last requested.
     asked_in: u32,
     /// Number of the walk in which the cable was last confirmed.
     linked_in: u32,
+    /// None until any of it is known. Of most external ports of switches none ever is, and most ports are these.
+    more: Option<Box<More>>,
 }
 
-/// Tables of a port, as far as they are known.
+/// What is known of end ports, and of external ports of switches where the configuration needs it.
 #[derive(Clone, Debug, Default)]
-struct PortTables {
+struct More {
+    guid: Guid,
+    /// The route to the port of a CA or router.
+    reach: Option<StoredReach>,
+    lids: Option<LidRange>,
+    vendor_speeds: Option<Box<MlnxExtPortInfo>>,
     sl_to_vl: Option<SlToVlMappingTable>,
     vl_arbitration: KnownTable,
     p_key_table: KnownTable,
@@ -67,8 +70,8 @@ impl SubnetPort {
 
     /// The port's GUID; zero for the external ports of a switch.
     #[must_use]
-    pub const fn guid(&self) -> Guid {
-        self.guid
+    pub fn guid(&self) -> Guid {
+        self.more.as_ref().map_or(Guid::NONE, |more| more.guid)
     }
 
     /// The port at the other end of the cable, if it is known.
@@ -85,8 +88,8 @@ impl SubnetPort {
 
     /// The LIDs that were assigned to an end port.
     #[must_use]
-    pub const fn lids(&self) -> Option<LidRange> {
-        self.lids
+    pub fn lids(&self) -> Option<LidRange> {
+        self.more.as_ref()?.lids
     }
 
     /// Returns true if the host on the port has been asked to subscribe and join again since the port came up.
@@ -111,28 +114,28 @@ impl SubnetPort {
     /// The vendor's attribute with FDR10; `None` if it was not read.
     #[must_use]
     pub fn vendor_speeds(&self) -> Option<&MlnxExtPortInfo> {
-        self.vendor_speeds.as_deref()
+        self.more.as_ref()?.vendor_speeds.as_deref()
     }
 
     /// The SLtoVL table of a CA or router port; `None` if it is unknown.
     #[must_use]
     pub fn sl_to_vl(&self) -> Option<&SlToVlMappingTable> {
-        self.tables.as_ref()?.sl_to_vl.as_ref()
+        self.more.as_ref()?.sl_to_vl.as_ref()
     }
 
     /// The known blocks of the VL arbitration table: 0 and 1 are the low-priority halves, 2 and 3 the
     /// high-priority halves.
     #[must_use]
     pub fn vl_arbitration(&self) -> &KnownTable {
-        let tables = self.tables.as_ref();
-        tables.map_or(&UNKNOWN, |tables| &tables.vl_arbitration)
+        let more = self.more.as_ref();
+        more.map_or(&UNKNOWN, |more| &more.vl_arbitration)
     }
 
     /// The known blocks of the P_Key table.
     #[must_use]
     pub fn p_key_table(&self) -> &KnownTable {
-        let tables = self.tables.as_ref();
-        tables.map_or(&UNKNOWN, |tables| &tables.p_key_table)
+        let more = self.more.as_ref();
+        more.map_or(&UNKNOWN, |more| &more.p_key_table)
     }
 
     /// The keys of the partitions of the port. A table that was never read counts as holding the default key, as
@@ -216,16 +219,21 @@ impl SubnetPort {
     pub(crate) fn forget_tables(&mut self) {
         self.reregistered = false;
         self.was_active = false;
-        self.tables = None;
+        if let Some(more) = &mut self.more {
+            more.sl_to_vl = None;
+            (more.vl_arbitration, more.p_key_table) = (KnownTable::new(), KnownTable::new());
+        }
     }
 
     /// Records the port's GUID, and returns the one before.
-    pub(crate) const fn set_guid(&mut self, guid: Guid) -> Guid {
-        core::mem::replace(&mut self.guid, guid)
+    pub(crate) fn set_guid(&mut self, guid: Guid) -> Guid {
+        core::mem::replace(&mut self.more_mut().guid, guid)
     }
 
-    pub(crate) const fn set_lids(&mut self, lids: Option<LidRange>) {
-        self.lids = lids;
+    pub(crate) fn set_lids(&mut self, lids: Option<LidRange>) {
+        if self.lids() != lids {
+            self.more_mut().lids = lids;
+        }
     }
 
     pub(crate) const fn set_reregistered(&mut self, reregistered: bool) {
@@ -235,32 +243,32 @@ impl SubnetPort {
     /// Records the vendor's attribute with FDR10.
     pub(crate) fn set_vendor_speeds(&mut self, info: MlnxExtPortInfo) {
         self.fdr10 = info.link_speed_active().contains(VendorLinkSpeeds::FDR10);
-        self.vendor_speeds = Some(Box::new(info));
+        self.more_mut().vendor_speeds = Some(Box::new(info));
     }
 
     pub(crate) fn set_sl_to_vl(&mut self, table: Option<SlToVlMappingTable>) {
-        self.tables_mut().sl_to_vl = table;
+        self.more_mut().sl_to_vl = table;
     }
 
     pub(crate) fn vl_arbitration_mut(&mut self) -> &mut KnownTable {
-        &mut self.tables_mut().vl_arbitration
+        &mut self.more_mut().vl_arbitration
     }
 
     pub(crate) fn p_key_table_mut(&mut self) -> &mut KnownTable {
-        &mut self.tables_mut().p_key_table
+        &mut self.more_mut().p_key_table
     }
 
-    fn tables_mut(&mut self) -> &mut PortTables {
-        self.tables.get_or_insert_default()
+    fn more_mut(&mut self) -> &mut More {
+        self.more.get_or_insert_default()
     }
 
     /// The stored route to the port of a CA or router.
     pub(crate) fn reach(&self) -> Option<Reach> {
-        self.reach.as_deref().copied()
+        self.more.as_ref()?.reach.as_ref().map(StoredReach::reach)
     }
 
     pub(crate) fn set_reach(&mut self, reach: Reach) {
-        self.reach = Some(Box::new(reach));
+        self.more_mut().reach = Some(StoredReach::from(&reach));
     }
 
     /// Records the other end of the cable, as a walk found it.

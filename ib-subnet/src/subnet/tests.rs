@@ -103,7 +103,7 @@ fn a_removed_cable_moves_the_nodes_behind_it_and_cuts_off_those_without_another(
     let (mut subnet, own, [first, second, third]) = ring();
     let path = |subnet: &Subnet, id| {
         let node = subnet.node(id).unwrap();
-        alloc::string::ToString::to_string(node.path())
+        alloc::string::ToString::to_string(&node.path())
     };
     assert_eq!(path(&subnet, second), "0,1,2");
     assert_eq!(path(&subnet, third), "0,1,3");

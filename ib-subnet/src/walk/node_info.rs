@@ -204,7 +204,7 @@ impl Walk {
     pub(super) fn on_node_info_again(&mut self, subnet: &mut Subnet, id: NodeId, info: &NodeInfo) {
         let Some(node) = subnet.node(id) else { return };
         let (before, now) = (node.info().node_guid(), info.node_guid());
-        let (path, via) = (*node.path(), node.found_via());
+        let (path, via) = (node.path(), node.found_via());
         if now != before {
             subnet.distrust(id);
             self.findings.push_back(WalkFinding::GuidChanged {

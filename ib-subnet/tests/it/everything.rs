@@ -210,7 +210,7 @@ fn a_board_with_other_ports_under_the_same_guid_is_another_node() {
     lab.edit(edit_ports(2));
     let walked = lab.everything();
     assert_eq!(lab.node("host00005 HCA-1"), host);
-    assert_eq!(lab.subnet.node(host).unwrap().ports().count(), 3);
+    assert_eq!(lab.subnet.node(host).unwrap().ports().count(), 2);
     assert_eq!(lab.record("host00005 HCA-1", 1).lids(), None);
     // It was in the subnet under this GUID before.
     assert!(walked.findings.is_empty(), "{:?}", walked.findings);

@@ -60,7 +60,8 @@ fn the_fabric_has_all_that_the_devices_told() {
             };
             assert_eq!(index.port(end).unwrap().port, number);
             assert_eq!(index.port(end).unwrap().node, at);
-            assert_eq!(index.peer(end), lab.subnet.port(end).unwrap().peer());
+            let peer = lab.subnet.port(end).and_then(|port| port.peer());
+            assert_eq!(index.peer(end), peer);
             assert_eq!(port.peer.is_some(), original.peer.is_some());
             let is_end_port = lab.subnet.is_end_port(end);
             assert_eq!(is_end_port, here.type_.is_switch() == (number.0 == 0));
