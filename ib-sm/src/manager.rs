@@ -85,6 +85,10 @@ const PER_DEVICE: u32 = 8;
 /// Maximum number of queued answers. Beyond it requests are not answered, and their senders ask again.
 const MAX_ANSWERS: usize = 1024;
 
+/// Number of events for which an empty queue keeps memory. In a large subnet, LIDs are assigned to all ports at once, and
+/// the events of that take megabytes.
+const KEPT_EVENTS: usize = 1024;
+
 /// Subnet size, in entries of all forwarding tables, from which a failure is led round before routes are
 /// repaired.
 const DETOURS_FROM: usize = 1 << 18;
@@ -597,7 +601,11 @@ impl Engine for SubnetManager {
     }
 
     fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        let event = self.events.pop_front();
+        if self.events.is_empty() && self.events.capacity() > KEPT_EVENTS {
+            self.events = VecDeque::new();
+        }
+        event
     }
 }
 
