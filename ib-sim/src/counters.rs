@@ -17,8 +17,9 @@ const OPERATION: &str = "op_code";
 const XMIT_DATA_SL: &str = "port_xmit_data_sl";
 const RCV_DATA_SL: &str = "port_rcv_data_sl";
 
-/// Counters of rare events, by name and by lane or service level.
-type Rare = BTreeMap<(&'static str, u8), u64>;
+/// Counters of multicast packets, which are in the packets of a port too.
+const MULTICAST_XMIT_PKTS: &str = "port_multicast_xmit_pkts";
+const MULTICAST_RCV_PKTS: &str = "port_multicast_rcv_pkts";
 
 /// Counters of traffic and errors at a port.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,16 +36,21 @@ pub struct SimCounters {
     pub unicast_xmit_pkts: u64,
     /// Packets to unicast and directed-route LIDs received, and counted in `rcv_pkts` too.
     pub unicast_rcv_pkts: u64,
-    /// Packets to multicast LIDs sent, and counted in `xmit_pkts` too.
-    pub multicast_xmit_pkts: u64,
-    /// Packets to multicast LIDs received, and counted in `rcv_pkts` too.
-    pub multicast_rcv_pkts: u64,
+    /// Every port of the fabric would pay for these counters, and most ports have only SMPs.
+    rare: Option<Box<RareCounters>>,
+}
+
+/// Counters that an SMP does not move on its way.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct RareCounters {
+    multicast_xmit_pkts: u64,
+    multicast_rcv_pkts: u64,
     /// Words of service level 0 sent: nearly all management packets have it, and each is counted at every hop.
     xmit_data_sl0: u64,
     /// Words of service level 0 received.
     rcv_data_sl0: u64,
-    /// Most ports have none: every port of the fabric would pay for an empty map.
-    rare: Option<Box<Rare>>,
+    /// All others by name and by lane or service level.
+    others: BTreeMap<(&'static str, u8), u64>,
 }
 
 impl SimCounters {
@@ -57,18 +63,9 @@ impl SimCounters {
             "port_rcv_data" => self.rcv_data,
             "port_xmit_pkts" => self.xmit_pkts,
             "port_rcv_pkts" => self.rcv_pkts,
-            "port_multicast_xmit_pkts" => self.multicast_xmit_pkts,
-            "port_multicast_rcv_pkts" => self.multicast_rcv_pkts,
             "port_unicast_xmit_pkts" => self.unicast_xmit_pkts,
             "port_unicast_rcv_pkts" => self.unicast_rcv_pkts,
-            XMIT_DATA_SL if index == 0 => self.xmit_data_sl0,
-            RCV_DATA_SL if index == 0 => self.rcv_data_sl0,
-            name => {
-                // Through this reference, a key may live as briefly as the caller's text.
-                let rare: Option<&BTreeMap<(&str, u8), u64>> = self.rare.as_deref();
-                let count = rare.and_then(|rare| rare.get(&(name, index)));
-                count.copied().unwrap_or(0)
-            }
+            name => self.rare.as_ref().map_or(0, |rare| rare.get(name, index)),
         }
     }
 
@@ -78,24 +75,15 @@ impl SimCounters {
             "port_rcv_data" => self.rcv_data = value,
             "port_xmit_pkts" => self.xmit_pkts = value,
             "port_rcv_pkts" => self.rcv_pkts = value,
-            "port_multicast_xmit_pkts" => self.multicast_xmit_pkts = value,
-            "port_multicast_rcv_pkts" => self.multicast_rcv_pkts = value,
             "port_unicast_xmit_pkts" => self.unicast_xmit_pkts = value,
             "port_unicast_rcv_pkts" => self.unicast_rcv_pkts = value,
-            XMIT_DATA_SL if index == 0 => self.xmit_data_sl0 = value,
-            RCV_DATA_SL if index == 0 => self.rcv_data_sl0 = value,
-            name => {
-                self.rare
-                    .get_or_insert_default()
-                    .insert((name, index), value);
-            }
+            name => *self.rare.get_or_insert_default().counter(name, index) = value,
         }
     }
 
     /// Adds to a counter of rare events.
     pub(crate) fn count(&mut self, name: &'static str, index: u8, by: u64) {
-        let rare = self.rare.get_or_insert_default();
-        let counter = rare.entry((name, index)).or_default();
+        let counter = self.rare.get_or_insert_default().counter(name, index);
         *counter = counter.saturating_add(by);
     }
 
@@ -105,15 +93,12 @@ impl SimCounters {
         let words = u64::from(frame.words);
         self.xmit_data = self.xmit_data.saturating_add(words);
         if frame.dest_lid.is_multicast() {
-            self.multicast_xmit_pkts = self.multicast_xmit_pkts.saturating_add(1);
+            self.count(MULTICAST_XMIT_PKTS, 0, 1);
         } else {
             self.unicast_xmit_pkts = self.unicast_xmit_pkts.saturating_add(1);
         }
         if !frame.is_smp() {
-            match frame.sl.bits() {
-                0 => self.xmit_data_sl0 = self.xmit_data_sl0.saturating_add(words),
-                sl => self.count(XMIT_DATA_SL, sl, words),
-            }
+            self.count(XMIT_DATA_SL, frame.sl.bits(), words);
         }
     }
 
@@ -123,16 +108,13 @@ impl SimCounters {
         let words = u64::from(frame.words);
         self.rcv_data = self.rcv_data.saturating_add(words);
         if frame.dest_lid.is_multicast() {
-            self.multicast_rcv_pkts = self.multicast_rcv_pkts.saturating_add(1);
+            self.count(MULTICAST_RCV_PKTS, 0, 1);
         } else {
             self.unicast_rcv_pkts = self.unicast_rcv_pkts.saturating_add(1);
         }
         if !frame.is_smp() {
             self.count_marks(frame);
-            match frame.sl.bits() {
-                0 => self.rcv_data_sl0 = self.rcv_data_sl0.saturating_add(words),
-                sl => self.count(RCV_DATA_SL, sl, words),
-            }
+            self.count(RCV_DATA_SL, frame.sl.bits(), words);
         }
         // SMPs are datagrams: they count where a manager has asked for that operation, so something is there.
         if !frame.is_smp() || self.rare.is_some() {
@@ -163,7 +145,7 @@ impl SimCounters {
         let Some(op_code) = op_code else { return };
         // Every packet comes here: one look tells of most ports that no operation was chosen.
         let is_chosen = self.rare.as_deref().is_some_and(|rare| {
-            let mut chosen = rare.range((OPERATION, 0)..=(OPERATION, u8::MAX));
+            let mut chosen = rare.others.range((OPERATION, 0)..=(OPERATION, u8::MAX));
             chosen.next().is_some()
         });
         if !is_chosen && op_code.0 != 0 {
@@ -218,5 +200,33 @@ impl SimCounters {
         };
         self.count(total, 0, 1);
         self.count(detail, 0, 1);
+    }
+}
+
+impl RareCounters {
+    fn get(&self, name: &str, index: u8) -> u64 {
+        match name {
+            MULTICAST_XMIT_PKTS => self.multicast_xmit_pkts,
+            MULTICAST_RCV_PKTS => self.multicast_rcv_pkts,
+            XMIT_DATA_SL if index == 0 => self.xmit_data_sl0,
+            RCV_DATA_SL if index == 0 => self.rcv_data_sl0,
+            name => {
+                // Through this reference, a key may live as briefly as the caller's text.
+                let others: &BTreeMap<(&str, u8), u64> = &self.others;
+                others.get(&(name, index)).copied().unwrap_or(0)
+            }
+        }
+    }
+
+    /// A counter to change.
+    #[inline]
+    fn counter(&mut self, name: &'static str, index: u8) -> &mut u64 {
+        match name {
+            MULTICAST_XMIT_PKTS => &mut self.multicast_xmit_pkts,
+            MULTICAST_RCV_PKTS => &mut self.multicast_rcv_pkts,
+            XMIT_DATA_SL if index == 0 => &mut self.xmit_data_sl0,
+            RCV_DATA_SL if index == 0 => &mut self.rcv_data_sl0,
+            name => self.others.entry((name, index)).or_default(),
+        }
     }
 }

@@ -17,3 +17,27 @@ impl Idx for PortIdx {
         self.0 as usize
     }
 }
+
+/// The index of a port, or none, in four bytes: every port of a fabric has two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OptionalPort(u32);
+
+impl OptionalPort {
+    pub(crate) const NONE: Self = Self(u32::MAX);
+
+    pub(crate) const fn new(port: Option<PortIdx>) -> Self {
+        match port {
+            Some(port) => Self(port.0),
+            None => Self::NONE,
+        }
+    }
+
+    #[inline]
+    pub(crate) const fn get(self) -> Option<PortIdx> {
+        if self.0 == Self::NONE.0 {
+            None
+        } else {
+            Some(PortIdx(self.0))
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! The link of one port: its cable, its training, and the bit errors on it.
 
-use crate::port_idx::PortIdx;
+use crate::port_idx::{OptionalPort, PortIdx};
 
 /// State of a port's link. Both ends of a cable have one each.
 #[derive(Clone, Debug)]
@@ -8,9 +8,9 @@ pub(crate) struct PortLink {
     /// True if the link has trained.
     up: bool,
     /// The port at the other end of the cable.
-    peer: Option<PortIdx>,
+    peer: OptionalPort,
     /// The port at the other end of the cable that was unplugged last.
-    unplugged: Option<PortIdx>,
+    unplugged: OptionalPort,
     /// Number of the latest training: an earlier one that was cancelled must not complete later.
     training: u32,
     /// Packets with bit errors, less good packets since: compared with LocalPhyErrors.
@@ -22,8 +22,8 @@ impl PortLink {
     pub(crate) const fn new(up: bool, peer: Option<PortIdx>) -> Self {
         Self {
             up,
-            peer,
-            unplugged: None,
+            peer: OptionalPort::new(peer),
+            unplugged: OptionalPort::NONE,
             training: 0,
             physical_errors: 0,
         }
@@ -37,28 +37,28 @@ impl PortLink {
     /// The port at the other end of the cable, whether the link is up or not.
     #[inline]
     pub(crate) const fn peer(&self) -> Option<PortIdx> {
-        self.peer
+        self.peer.get()
     }
 
     /// The port that packets reach: that at the other end of a link that is up.
     #[inline]
     pub(crate) const fn reachable(&self) -> Option<PortIdx> {
-        if self.up { self.peer } else { None }
+        if self.up { self.peer.get() } else { None }
     }
 
     /// The port at the other end of the cable that was unplugged last.
     pub(crate) const fn unplugged(&self) -> Option<PortIdx> {
-        self.unplugged
+        self.unplugged.get()
     }
 
     pub(crate) const fn plug(&mut self, peer: PortIdx) {
-        self.peer = Some(peer);
+        self.peer = OptionalPort::new(Some(peer));
     }
 
     /// Takes the cable away and remembers it.
     pub(crate) const fn unplug(&mut self) {
-        if let Some(peer) = self.peer.take() {
-            self.unplugged = Some(peer);
+        if self.peer.get().is_some() {
+            self.unplugged = std::mem::replace(&mut self.peer, OptionalPort::NONE);
         }
     }
 

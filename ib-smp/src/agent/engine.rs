@@ -3,7 +3,7 @@
 use ib_mad::{Engine, Instant, Mad};
 use ib_wire::PortNum;
 
-use super::{Arrival, LinkMode, Sma, SmaEvent, SmaTransmit, SmpDisposition};
+use super::{Arrival, LinkMode, Sma, SmaEvent, SmaPort, SmaTransmit, SmpDisposition};
 
 /// An input of a device and its agent.
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +80,7 @@ impl Engine for Sma {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let leases = self.ports.iter().filter_map(|port| port.lease_ends);
+        let leases = self.ports.iter().filter_map(SmaPort::lease_ends);
         self.next_trap().into_iter().chain(leases).min()
     }
 

@@ -36,7 +36,7 @@ impl Sma {
             return false;
         };
         if opens(&port.info, smp.m_key()) {
-            port.lease_ends = None;
+            port.set_lease_ends(None);
             return true;
         }
         let open = matches!(
@@ -49,8 +49,8 @@ impl Sma {
         let violations = port.info.m_key_violations().saturating_add(1);
         port.info.set_m_key_violations(violations);
         let lease = port.info.m_key_lease_period();
-        if lease != 0 && port.lease_ends.is_none() {
-            port.lease_ends = Some(now.add(Duration::from_secs(lease.into())));
+        if lease != 0 && port.lease_ends().is_none() {
+            port.set_lease_ends(Some(now.add(Duration::from_secs(lease.into()))));
         }
         self.trap_bad_m_key(now, guard, arrival, smp);
         false
@@ -59,9 +59,9 @@ impl Sma {
     /// Ends the protection of a port whose lease is over; the key stays.
     pub(super) fn expire_lease(&mut self, now: Instant, port: PortNum) {
         if let Some(at) = self.port_mut(port)
-            && at.lease_ends.is_some_and(|end| end <= now)
+            && at.lease_ends().is_some_and(|end| end <= now)
         {
-            at.lease_ends = None;
+            at.set_lease_ends(None);
             at.info.set_m_key_protect_bits(MKeyProtect::GET_OPEN);
             self.events.push_back(SmaEvent::LeaseExpired { port });
         }

@@ -19,13 +19,13 @@ use crate::{
 pub struct SmaPort {
     pub(super) info: PortInfo,
     pub(super) guid: Guid,
-    /// End of the M_Key's lease, while a violation lets it run.
-    pub(super) lease_ends: Option<Instant>,
     tables: Option<Box<PortTables>>,
 }
 
 #[derive(Clone, Debug)]
 struct PortTables {
+    /// End of the M_Key's lease, while a violation lets it run.
+    lease_ends: Option<Instant>,
     p_keys: Vec<PKey>,
     guids: Vec<Guid>,
     sl_to_vl: SlToVlMappingTable,
@@ -43,7 +43,6 @@ impl SmaPort {
         Self {
             info,
             guid,
-            lease_ends: None,
             tables: None,
         }
     }
@@ -311,9 +310,22 @@ impl SmaPort {
         }
     }
 
+    /// End of the M_Key's lease, while a violation lets it run.
+    #[inline]
+    pub(super) fn lease_ends(&self) -> Option<Instant> {
+        self.tables.as_ref()?.lease_ends
+    }
+
+    pub(super) fn set_lease_ends(&mut self, end: Option<Instant>) {
+        if self.lease_ends() != end {
+            self.tables_mut().lease_ends = end;
+        }
+    }
+
     fn tables_mut(&mut self) -> &mut PortTables {
         self.tables.get_or_insert_with(|| {
             Box::new(PortTables {
+                lease_ends: None,
                 p_keys: Vec::new(),
                 guids: Vec::new(),
                 sl_to_vl: identity(),

@@ -58,7 +58,7 @@ impl Sma {
         };
         port.info = new;
         if new.m_key_lease_period() != old.m_key_lease_period() {
-            port.lease_ends = None;
+            port.set_lease_ends(None);
         }
         self.tell_changes(target, &old, &new, &wanted);
         // The response is to the sender's old key or none: it knows the one that it has just set.
