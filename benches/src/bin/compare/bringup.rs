@@ -18,11 +18,12 @@ use serde_json::Value;
 use crate::{
     dissect::program_ib,
     measure::{Sample, figures_by_turns, is_installed},
+    memory,
     row::Row,
     setup,
 };
 
-const SUBJECT: &str = "bringup";
+pub(crate) const SUBJECT: &str = "bringup";
 const PEER: &str = "OpenSM -n 32 on ibsim";
 const REPETITIONS: usize = 3;
 
@@ -44,6 +45,13 @@ pub(crate) fn rows() -> Vec<Row> {
             None,
         )];
     };
+    let mut rows = beside_opensm(&ib);
+    rows.extend(memory::rows(&ib));
+    rows
+}
+
+/// The cases beside OpenSM.
+fn beside_opensm(ib: &Path) -> Vec<Row> {
     if !is_installed("ibsim") || !is_installed("opensm") {
         let install = "apt-get install opensm ibsim-utils libumad2sim0";
         return vec![Row::without_peer(
@@ -57,7 +65,7 @@ pub(crate) fn rows() -> Vec<Row> {
     FABRICS
         .into_iter()
         .flat_map(|(name, spec)| {
-            measure(&ib, name, spec).unwrap_or_else(|error| {
+            measure(ib, name, spec).unwrap_or_else(|error| {
                 eprintln!("{SUBJECT} {name}: {error}");
                 Vec::new()
             })

@@ -13,6 +13,7 @@ mod heal;
 mod mad;
 mod mad_peer;
 mod measure;
+mod memory;
 mod opensm;
 mod outage;
 mod packet;
