@@ -1,7 +1,7 @@
 //! Judging a packet: everything that is wrong with it.
 
 use super::{
-    Expected, Fault, FaultKind, Faults, Network, Packet, Start,
+    CrcCheck, Expected, Fault, FaultKind, Faults, Network, Packet, Start,
     shape::{MIN_IBA, MIN_RAW, Shape},
 };
 use crate::{At, Bth, Grh, GrhNxtHdr, Ipv4, Lrh, Mtu, PayloadRule, Position, ROCE_V2_PORT, Udp};
@@ -12,6 +12,13 @@ impl<B: AsRef<[u8]>> Packet<B> {
     /// Of a packet that was cut short it judges what is there.
     #[must_use]
     pub fn validate(&self) -> Faults {
+        self.validate_with(self.icrc(), self.vcrc())
+    }
+
+    /// As [`validate`](Self::validate), with what [`icrc`](Self::icrc) and [`vcrc`](Self::vcrc) of this packet have
+    /// returned, so that a caller who needs the CRCs too computes each of them once.
+    #[must_use]
+    pub fn validate_with(&self, icrc: Option<CrcCheck<4>>, vcrc: Option<CrcCheck<2>>) -> Faults {
         let mut faults = Faults::default();
         if self.shape.stopped
             && let Some(stop) = Shape::decode(self.shape.start, self.bytes()).stop
@@ -23,7 +30,7 @@ impl<B: AsRef<[u8]>> Packet<B> {
         self.check_grh(&mut faults);
         self.check_ip(&mut faults);
         self.check_transport(&mut faults);
-        self.check_crcs(&mut faults);
+        self.check_crcs(icrc, vcrc, &mut faults);
         faults
     }
 
@@ -220,14 +227,19 @@ impl<B: AsRef<[u8]>> Packet<B> {
         }
     }
 
-    fn check_crcs(&self, faults: &mut Faults) {
-        if let Some(icrc) = self.icrc().filter(|icrc| !icrc.is_ok()) {
+    fn check_crcs(
+        &self,
+        icrc: Option<CrcCheck<4>>,
+        vcrc: Option<CrcCheck<2>>,
+        faults: &mut Faults,
+    ) {
+        if let Some(icrc) = icrc.filter(|icrc| !icrc.is_ok()) {
             let at = At::new("ICRC", self.shape.limit);
             let [found, right] = [icrc.found, icrc.computed].map(u32::from_be_bytes);
             let expected = Expected::Number(right.into());
             faults.push(fault(FaultKind::IcrcMismatch, at, "icrc", found, expected));
         }
-        if let Some(vcrc) = self.vcrc().filter(|vcrc| !vcrc.is_ok()) {
+        if let Some(vcrc) = vcrc.filter(|vcrc| !vcrc.is_ok()) {
             let at = At::new("VCRC", self.shape.end.saturating_sub(2));
             let [found, right] = [vcrc.found, vcrc.computed].map(u16::from_be_bytes);
             let expected = Expected::Number(right.into());
@@ -249,5 +261,28 @@ fn fault(
         field,
         found: found.into(),
         expected,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn given_crcs_are_judged_in_place_of_those_that_the_bytes_ask_for() {
+        // LRH, BTH of RC SEND Only without payload, and both CRCs.
+        let mut bytes = [0; 26];
+        bytes[1] = 2;
+        bytes[5] = 6;
+        bytes[8] = 4;
+        crate::packet::seal(Start::Ib, &mut bytes).unwrap();
+        let packet = Packet::parse(&bytes[..]);
+        let (mut icrc, vcrc) = (packet.icrc(), packet.vcrc());
+        assert!(icrc.is_some() && vcrc.is_some());
+        assert!(packet.validate_with(icrc, vcrc).is_empty());
+        icrc.iter_mut().for_each(|icrc| icrc.computed[0] ^= 1);
+        let faults = packet.validate_with(icrc, vcrc);
+        let kinds: Vec<_> = faults.iter().map(|fault| fault.kind).collect();
+        assert_eq!(kinds, [FaultKind::IcrcMismatch]);
     }
 }

@@ -88,9 +88,9 @@ impl Decoder for PacketDecoder {
 
     fn decode(&mut self, start: Start, case: &[u8], line: &mut Line) -> bool {
         let packet = Packet::parse_as(start, case);
-        let faults = packet.validate();
-        let error = faults.error();
         let tail = Tail::new(&packet);
+        let faults = packet.validate_with(tail.icrc, tail.vcrc);
+        let error = faults.error();
         match self.style {
             Style::Json => {
                 line.text(b"{\"headers\":[");
