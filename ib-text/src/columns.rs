@@ -5,7 +5,7 @@
 
 use ib_wire::table::Layout;
 
-use crate::{Constant, FieldFormat, FieldName, Line, Style};
+use crate::{FieldFormat, FieldName, Line, Style};
 
 /// The columns of a table of fields.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub struct Columns {
     /// The position at which the search for the next layout starts: headers come in the same order again and again.
     next: usize,
     /// Text before the first value of a case, and after the last one.
-    around: [Constant; 2],
+    around: [&'static str; 2],
     style: Style,
 }
 
@@ -39,7 +39,7 @@ struct Column {
     /// Index of the field in [`Columns::wanted`].
     wanted: usize,
     /// Everything between the value before and this one.
-    before: Constant,
+    before: Box<str>,
     /// Prints the value alone.
     value: FieldFormat,
 }
@@ -77,7 +77,7 @@ impl Columns {
         let column = |&(name, before): &(&FieldName, &str)| {
             Some(Column {
                 wanted: position(&wanted, name.layout)?,
-                before: Constant::new(before),
+                before: before.into(),
                 value: FieldFormat::of_fields(style, name.layout, [("", name.field)]),
             })
         };
@@ -92,19 +92,20 @@ impl Columns {
             })
         };
         let runs: Vec<Run> = columns.chunk_by(of_one_structure).filter_map(run).collect();
-        let room: usize = runs.iter().map(|run| run.format.room()).sum();
+        let around = match style {
+            Style::Json => ["{", "}\n"],
+            Style::Plain => ["", "\n"],
+        };
+        let values: usize = runs.iter().map(|run| run.format.room()).sum();
+        let room = values + around.iter().map(|text| text.len()).sum::<usize>();
         Self {
             columns: columns.iter().filter_map(column).collect(),
             runs,
-            room: room + Constant::new("").touched() * 2,
+            room,
             wanted,
             known: Vec::new(),
             next: 0,
-            around: match style {
-                Style::Json => ["{", "}\n"],
-                Style::Plain => ["", "\n"],
-            }
-            .map(Constant::new),
+            around,
             style,
         }
     }
@@ -142,7 +143,7 @@ impl Columns {
     pub fn print(&self, line: &mut Line, case: &[u8]) {
         let [open, close] = &self.around;
         let mut cursor = line.room(self.room);
-        cursor.constant(open);
+        cursor.text(open.as_bytes());
         for run in &self.runs {
             let Some((wanted, &[offset])) = self.places(run.wanted) else {
                 return self.print_any(line, case);
@@ -150,7 +151,7 @@ impl Columns {
             run.format
                 .write(&mut cursor, wanted.structure(case, offset));
         }
-        cursor.constant(close);
+        cursor.text(close.as_bytes());
         let len = cursor.len();
         line.advance(len);
     }
@@ -158,9 +159,9 @@ impl Columns {
     /// As [`print`](Self::print), for columns with no value or with several.
     fn print_any(&self, line: &mut Line, case: &[u8]) {
         let [open, close] = &self.around;
-        line.constant(open);
+        line.text(open.as_bytes());
         for column in &self.columns {
-            line.constant(&column.before);
+            line.text(column.before.as_bytes());
             let (wanted, places) = match self.places(column.wanted) {
                 Some((wanted, places @ [_, ..])) => (wanted, places),
                 _ if self.style == Style::Json => {
@@ -183,7 +184,7 @@ impl Columns {
                 line.byte(b']');
             }
         }
-        line.constant(close);
+        line.text(close.as_bytes());
     }
 
     /// A structure that has columns, and its places in the case.

@@ -1,35 +1,48 @@
 //! Constant text that is copied in blocks of a fixed size, which needs no call.
 
-/// Bytes copied at once for constant text.
-const BLOCK: usize = 32;
+/// Bytes that are copied at once.
+pub(crate) const BLOCK: usize = 32;
 
-/// Text of constant length that is copied in blocks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Constant text of at most 31 bytes: its block is copied whole, and as much of it counts as the text is long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Constant {
-    pub(crate) first: [u8; BLOCK],
-    /// Length of the first block's text.
-    pub(crate) len: u8,
-    /// Text that does not fit the first block.
-    pub(crate) rest: Option<Box<str>>,
+    block: [u8; BLOCK],
+    len: u8,
 }
 
 impl Constant {
-    /// The text `text`.
-    pub fn new(text: &str) -> Self {
-        let mut first = [0; BLOCK];
-        for (to, byte) in first.iter_mut().zip(text.bytes()) {
-            *to = byte;
-        }
-        let rest = text.get(BLOCK..).filter(|rest| !rest.is_empty());
-        Self {
-            first,
-            len: text.len().min(BLOCK) as u8,
-            rest: rest.map(Into::into),
-        }
+    /// Longest text of one block, in bytes.
+    pub const MOST: usize = BLOCK - 1;
+
+    /// The text `text` in blocks, the last of which may be shorter; none of an empty text.
+    pub fn blocks(text: &str) -> impl Iterator<Item = Self> {
+        text.as_bytes().chunks(Self::MOST).map(|bytes| {
+            let mut block = [0; BLOCK];
+            for (to, byte) in block.iter_mut().zip(bytes) {
+                *to = *byte;
+            }
+            Self {
+                block,
+                len: bytes.len() as u8,
+            }
+        })
     }
 
-    /// Room that writing it may touch.
-    pub fn touched(&self) -> usize {
-        BLOCK + self.rest.as_deref().map_or(0, str::len)
+    /// No text.
+    pub(crate) const EMPTY: Self = Self {
+        block: [0; BLOCK],
+        len: 0,
+    };
+
+    /// The text, filled up with zeros.
+    #[inline(always)]
+    pub(crate) fn block(&self) -> &[u8; BLOCK] {
+        &self.block
+    }
+
+    /// Length of the text. The remainder shows the compiler that it is at most [`MOST`](Self::MOST).
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        usize::from(self.len) % BLOCK
     }
 }

@@ -6,171 +6,138 @@ use ib_wire::Gid;
 
 use crate::{
     Constant,
-    digits::{PADDED, SMALL, eight_digits, hex_digits, is_plain, longest_zeros, sixteen_digits},
+    constant::BLOCK,
+    digits::{
+        self, DIGITS, Digits, SMALL_BITS, hex_digits, is_plain, longest_zeros, sixteen_digits,
+        two_digits,
+    },
 };
 
-/// Writes into room that was made before: what does not fit is lost, so the room must do.
+/// A block of constant text and the digits after it.
+const STEP: usize = BLOCK + DIGITS;
+
+/// Writes into room that was made before: what does not fit is lost with all that follows, so the room must do.
 ///
 /// It keeps its place in a register where a `Line` would keep it in memory: nothing that is called out
 /// of line is given the cursor itself, but one of its own, [`aside`](Self::aside).
 #[derive(Debug)]
 pub struct Cursor<'a> {
+    /// The room that is left.
     room: &'a mut [u8],
-    len: usize,
+    /// Length of all room.
+    all: usize,
 }
 
 impl<'a> Cursor<'a> {
     /// A cursor at the start of `room`. Text that does not fit is lost.
     #[inline(always)]
     pub fn new(room: &'a mut [u8]) -> Self {
-        Self { room, len: 0 }
+        Self {
+            all: room.len(),
+            room,
+        }
     }
 
     /// Returns true if nothing has been written.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
     }
 
     /// Room that a decimal number may touch.
-    pub const DECIMAL: usize = 28;
+    pub const DECIMAL: usize = 24;
+
+    /// Room that constant text and digits after it may touch.
+    pub const STEP: usize = STEP;
 
     /// The number of bytes that have been written.
     #[inline(always)]
     pub fn len(&self) -> usize {
-        self.len
+        self.all.saturating_sub(self.room.len())
+    }
+
+    /// `len` bytes of the room are written.
+    #[inline(always)]
+    fn advance(&mut self, len: usize) {
+        let room = std::mem::take(&mut self.room);
+        self.room = room.get_mut(len..).unwrap_or_default();
     }
 
     /// Writes `N` bytes, of which `len` count.
     #[inline(always)]
     fn block<const N: usize>(&mut self, block: &[u8; N], len: usize) {
-        let room = self.room.get_mut(self.len..);
-        if let Some(room) = room.and_then(|room| room.first_chunk_mut()) {
-            *room = *block;
-        }
-        self.len += len;
+        let Some(room) = self.room.first_chunk_mut() else {
+            return self.advance(usize::MAX);
+        };
+        *room = *block;
+        self.advance(len.min(N));
+    }
+
+    /// Writes digits.
+    #[inline(always)]
+    fn digits<const N: usize>(&mut self, digits: Digits<N>) {
+        self.block(&digits.bytes, digits.len);
     }
 
     /// Writes constant text.
     #[inline(always)]
     pub fn constant(&mut self, text: &Constant) {
-        self.block(&text.first, text.len.into());
-        if let Some(rest) = &text.rest {
-            self.aside(|cursor| cursor.rest(rest));
+        self.block(text.block(), text.len());
+    }
+
+    /// Writes constant text and the digits after it that `write` writes: that there is room is checked once.
+    #[inline(always)]
+    pub(crate) fn labelled(
+        &mut self,
+        text: &Constant,
+        write: impl FnOnce(&mut [u8; DIGITS]) -> usize,
+    ) {
+        let Some(room) = self.room.first_chunk_mut::<STEP>() else {
+            return self.advance(usize::MAX);
+        };
+        if let Some(block) = room.first_chunk_mut() {
+            *block = *text.block();
         }
+        let room = room.get_mut(text.len()..);
+        let room = room.and_then(|room| room.first_chunk_mut());
+        let digits = room.map_or(0, write).min(DIGITS);
+        self.advance(text.len() + digits);
     }
 
     /// Goes on where `write` stops.
     #[inline(always)]
     pub fn aside(&mut self, write: impl FnOnce(&mut Cursor<'_>)) {
-        let mut cursor = Cursor {
-            room: self.room.get_mut(self.len..).unwrap_or_default(),
-            len: 0,
-        };
+        let mut cursor = Cursor::new(self.room);
         write(&mut cursor);
-        self.len += cursor.len;
-    }
-
-    #[inline(never)]
-    fn rest(&mut self, rest: &str) {
-        self.text(rest.as_bytes());
+        let len = cursor.len();
+        self.advance(len);
     }
 
     /// Writes a decimal number of 32 bits.
     #[inline(always)]
     pub fn decimal32(&mut self, value: u32) {
-        if value < 1000 {
-            return self.small(value as usize);
-        }
-        let (high, low) = (value / 1000, value % 1000);
-        if high < 1000 {
-            self.small(high as usize);
-        } else {
-            self.aside(|cursor| cursor.millions(high));
-        }
-        self.three_digits(low as usize);
+        self.digits(digits::decimal(value));
     }
 
-    /// Writes the thousands of a number from a million on.
-    #[inline(never)]
-    fn millions(&mut self, thousands: u32) {
-        let (high, low) = (thousands / 1000, thousands % 1000);
-        if high < 1000 {
-            self.small(high as usize);
-        } else {
-            self.small((high / 1000) as usize);
-            self.three_digits((high % 1000) as usize);
-        }
-        self.three_digits(low as usize);
-    }
-
-    /// Writes a decimal number.
+    /// Writes a decimal number: 20 digits at most.
     pub fn decimal(&mut self, value: u64) {
-        if value < 1000 {
-            self.small(value as usize);
-        } else if value < 1_000_000 {
-            self.small((value / 1000) as usize);
-            self.three_digits((value % 1000) as usize);
+        const EIGHT: u64 = 100_000_000;
+        if value < 1 << SMALL_BITS {
+            self.digits(digits::small(value as u32));
+        } else if let Ok(value) = u32::try_from(value) {
+            self.decimal32(value);
         } else {
-            self.large(value);
-        }
-    }
-
-    /// Writes a number below 1000. The fourth byte of its entry, the length, is overwritten next.
-    #[inline(always)]
-    fn small(&mut self, value: usize) {
-        let entry = SMALL.get(value).copied().unwrap_or_default();
-        self.block(&entry, u32::from_le_bytes(entry) as usize >> 24);
-    }
-
-    /// Writes a number below 1000 with leading zeros.
-    #[inline(always)]
-    fn three_digits(&mut self, value: usize) {
-        let entry = PADDED.get(value).copied().unwrap_or_default();
-        self.block(&entry, 3);
-    }
-
-    #[inline(never)]
-    fn large(&mut self, value: u64) {
-        let (high, low) = (value / 1_000_000, value % 1_000_000);
-        if high < 1000 {
-            self.small(high as usize);
-        } else {
-            let (top, middle) = (high / 1_000_000, high % 1_000_000);
-            if top > 0 {
-                self.large_top(top);
-                self.three_digits((middle / 1000) as usize);
-            } else {
-                self.small((middle / 1000) as usize);
-            }
-            self.three_digits((middle % 1000) as usize);
-        }
-        self.three_digits((low / 1000) as usize);
-        self.three_digits((low % 1000) as usize);
-    }
-
-    /// The digits before the last twelve, of numbers above 10^12.
-    fn large_top(&mut self, top: u64) {
-        let (millions, thousands, ones) = (top / 1_000_000, top / 1000 % 1000, top % 1000);
-        if millions > 0 {
-            self.small(millions as usize);
-            self.three_digits(thousands as usize);
-            self.three_digits(ones as usize);
-        } else if thousands > 0 {
-            self.small(thousands as usize);
-            self.three_digits(ones as usize);
-        } else {
-            self.small(ones as usize);
+            self.decimal(value / EIGHT);
+            self.block(&digits::padded((value % EIGHT) as u32), 8);
         }
     }
 
     /// Writes text.
     pub fn text(&mut self, text: &[u8]) {
-        let room = self.room.get_mut(self.len..);
-        if let Some(room) = room.and_then(|room| room.get_mut(..text.len())) {
+        if let Some(room) = self.room.get_mut(..text.len()) {
             room.copy_from_slice(text);
         }
-        self.len += text.len();
+        self.advance(text.len());
     }
 
     /// Writes what `value` displays.
@@ -204,7 +171,8 @@ impl<'a> Cursor<'a> {
 
     /// Writes hexadecimal digits without leading zeros.
     fn short_hex(&mut self, value: u16) {
-        let [_, _, _, _, a, b, c, d] = eight_digits(value.into()).to_be_bytes();
+        let [high, low] = value.to_be_bytes();
+        let ([a, b], [c, d]) = (two_digits(high), two_digits(low));
         match value {
             0x1000.. => self.block(&[a, b, c, d], 4),
             0x100.. => self.block(&[b, c, d], 3),
@@ -215,51 +183,62 @@ impl<'a> Cursor<'a> {
 
     /// Writes bytes of text as the inside of a JSON string, those that are no UTF-8 as `\xff`.
     pub fn json_bytes(&mut self, bytes: &[u8]) {
-        if bytes.iter().all(|&byte| is_plain(byte) && byte < 0x80) {
-            return self.text(bytes);
-        }
         for chunk in bytes.utf8_chunks() {
             self.json_text(chunk.valid());
             for &byte in chunk.invalid() {
                 self.text(b"\\\\x");
-                self.hex(byte.into(), 2);
+                self.block(&two_digits(byte), 2);
             }
         }
     }
 
     /// Writes text as the inside of a JSON string: up to six bytes for one.
     pub fn json_text(&mut self, text: &str) {
-        if text.bytes().all(is_plain) {
-            return self.text(text.as_bytes());
+        let mut rest = text.as_bytes();
+        while let Some(plain) = rest.iter().position(|&byte| !is_plain(byte)) {
+            let (before, from) = rest.split_at(plain);
+            self.text(before);
+            let Some((&byte, after)) = from.split_first() else {
+                return;
+            };
+            self.json_escape(byte);
+            rest = after;
         }
-        // Writing to memory cannot fail.
-        let quoted = serde_json::to_string(text).unwrap_or_default();
-        let inside = quoted.get(1..quoted.len() - 1).unwrap_or_default();
-        self.text(inside.as_bytes());
+        self.text(rest);
+    }
+
+    /// Writes the escape of a character that a JSON string cannot hold as it is.
+    fn json_escape(&mut self, byte: u8) {
+        let letter = match byte {
+            b'"' | b'\\' => byte,
+            0x08 => b'b',
+            b'\t' => b't',
+            b'\n' => b'n',
+            0x0c => b'f',
+            b'\r' => b'r',
+            _ => {
+                self.text(b"\\u00");
+                return self.block(&two_digits(byte), 2);
+            }
+        };
+        self.block(&[b'\\', letter], 2);
     }
 
     /// Writes the low `digits` hexadecimal digits of `value`: 16 at most.
     #[inline]
     pub fn hex(&mut self, value: u64, digits: usize) {
-        let all = sixteen_digits(value);
+        let mut all = [0; DIGITS];
+        sixteen_digits(&mut all, value.to_be_bytes());
         let few = all.len().saturating_sub(digits);
         self.text(all.get(few..).unwrap_or_default());
-    }
-
-    /// Writes the eight bytes of a number in hexadecimal.
-    #[inline(always)]
-    pub fn hex64(&mut self, value: u64) {
-        self.block(&sixteen_digits(value), 16);
     }
 
     /// Writes bytes in hexadecimal.
     #[inline]
     pub fn hex_bytes(&mut self, bytes: &[u8]) {
         let len = bytes.len() * 2;
-        let room = self.room.get_mut(self.len..);
-        let room = room.and_then(|room| room.get_mut(..len));
-        hex_digits(room.unwrap_or_default(), bytes);
-        self.len += len;
+        hex_digits(self.room.get_mut(..len).unwrap_or_default(), bytes);
+        self.advance(len);
     }
 }
 

@@ -1,6 +1,118 @@
 //! Digits of numbers from tables and by arithmetic on the lanes of a register.
+//!
+//! Numbers of a capture have any length, which a processor cannot predict. So no branch depends on how many digits
+//! a number has: all of them are computed, and the number of those that count is returned beside them.
 
 use std::ops::Range;
+
+/// The digits of a number: the first `len` bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Digits<const N: usize> {
+    pub(crate) bytes: [u8; N],
+    pub(crate) len: usize,
+}
+
+/// Most digits of a number that is written at once.
+pub(crate) const DIGITS: usize = 16;
+
+impl<const N: usize> Digits<N> {
+    /// Writes the digits; returns how many there are.
+    #[inline(always)]
+    pub(crate) fn write(self, room: &mut [u8; DIGITS]) -> usize {
+        if let Some(room) = room.first_chunk_mut() {
+            *room = self.bytes;
+        }
+        self.len
+    }
+}
+
+/// A byte in each lane of a register.
+const ONES: u64 = u64::MAX / 255;
+/// The digit 0 in each lane.
+const ZEROS: u64 = ONES * b'0' as u64;
+/// The least number with nine digits.
+const NINE_DIGITS: u32 = 100_000_000;
+
+/// Digits of small numbers without leading zeros, and how many there are.
+static SMALL: [[u8; 4]; 1 << SMALL_BITS] = small_digits();
+
+#[allow(
+    clippy::indexing_slicing,
+    reason = "evaluated at compile time, where an index past the end is an error"
+)]
+const fn small_digits() -> [[u8; 4]; 1 << SMALL_BITS] {
+    let mut table = [[0; 4]; 1 << SMALL_BITS];
+    let mut value = 0;
+    while value < table.len() {
+        let (a, b, c) = (
+            b'0' + (value / 100) as u8,
+            b'0' + (value / 10 % 10) as u8,
+            b'0' + (value % 10) as u8,
+        );
+        table[value] = match value {
+            0..10 => [c, 0, 0, 1],
+            10..100 => [b, c, 0, 2],
+            _ => [a, b, c, 3],
+        };
+        value += 1;
+    }
+    table
+}
+
+/// Bits of the numbers that [`small`] takes.
+pub(crate) const SMALL_BITS: usize = 9;
+
+/// The decimal digits of the low nine bits of a number. The last byte is of no matter.
+#[inline(always)]
+pub(crate) fn small(value: u32) -> Digits<4> {
+    let index = value as usize % (1 << SMALL_BITS);
+    let [a, b, c, len] = SMALL.get(index).copied().unwrap_or_default();
+    Digits {
+        bytes: [a, b, c, len],
+        len: usize::from(len % 4),
+    }
+}
+
+/// The decimal digits of a number.
+#[inline(always)]
+pub(crate) fn decimal(value: u32) -> Digits<DIGITS> {
+    let (digits, len) = if value < NINE_DIGITS {
+        let lanes = eight_decimals(value);
+        // The lowest lane has the first digit. The highest one counts even if it is zero.
+        let leading = (lanes | 1 << 63).trailing_zeros() / 8;
+        let digits = (lanes + ZEROS) >> (8 * leading);
+        (digits.into(), 8 - leading as usize)
+    } else {
+        let high = small(value / NINE_DIGITS);
+        // The fourth byte is the length.
+        let first = u32::from_le_bytes(high.bytes) & 0x00ff_ffff;
+        let last = eight_decimals(value % NINE_DIGITS) + ZEROS;
+        let digits = u128::from(first) | u128::from(last) << (8 * high.len);
+        (digits, high.len + 8)
+    };
+    Digits {
+        bytes: digits.to_le_bytes(),
+        len,
+    }
+}
+
+/// The eight decimal digits of a number below 10^8, with leading zeros.
+#[inline(always)]
+pub(crate) fn padded(value: u32) -> [u8; 8] {
+    (eight_decimals(value) + ZEROS).to_le_bytes()
+}
+
+/// The values of the eight decimal digits of a number below 10^8, the first one in the lowest lane.
+#[inline(always)]
+fn eight_decimals(value: u32) -> u64 {
+    // Each step halves the lanes; the products by reciprocals are exact for lanes as small as these.
+    let value = u64::from(value);
+    let fours = (value / 10_000) | ((value % 10_000) << 32);
+    let hundreds = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
+    let twos = hundreds | (fours - 100 * hundreds) << 16;
+    let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
+    tens | (twos - 10 * tens) << 8
+}
 
 /// The longest run of groups that are zero; the first one of equal length.
 pub(crate) fn longest_zeros(groups: &[[u8; 2]]) -> Range<usize> {
@@ -18,61 +130,86 @@ pub(crate) fn longest_zeros(groups: &[[u8; 2]]) -> Range<usize> {
     longest
 }
 
-/// Digits of 0..=999 without leading zeros, and how many there are.
-pub(crate) static SMALL: [[u8; 4]; 1000] = digits(false);
-
-/// Digits of 0..=999 with leading zeros.
-pub(crate) static PADDED: [[u8; 4]; 1000] = digits(true);
+/// The two hexadecimal digits of each byte.
+static HEXADECIMAL: [[u8; 2]; 256] = hexadecimal_digits();
 
 #[allow(
     clippy::indexing_slicing,
     reason = "evaluated at compile time, where an index past the end is an error"
 )]
-const fn digits(padded: bool) -> [[u8; 4]; 1000] {
-    let mut table = [[0; 4]; 1000];
+const fn hexadecimal_digits() -> [[u8; 2]; 256] {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut table = [[0; 2]; 256];
     let mut value = 0;
-    while value < 1000 {
-        let (a, b, c) = (
-            b'0' + (value / 100) as u8,
-            b'0' + (value / 10 % 10) as u8,
-            b'0' + (value % 10) as u8,
-        );
-        table[value] = match value {
-            0..10 if !padded => [c, 0, 0, 1],
-            10..100 if !padded => [b, c, 0, 2],
-            _ => [a, b, c, 3],
-        };
+    while value < 256 {
+        table[value] = [DIGITS[value >> 4], DIGITS[value & 15]];
         value += 1;
     }
     table
 }
 
+/// The two hexadecimal digits of a byte.
+#[inline(always)]
+pub(crate) fn two_digits(byte: u8) -> [u8; 2] {
+    HEXADECIMAL
+        .get(usize::from(byte))
+        .copied()
+        .unwrap_or_default()
+}
+
+/// Bytes from which on it pays to encode them with vectors.
+const VECTOR: usize = 16;
+
 /// Two digits a byte; nothing where the room is not just what they fill.
 #[inline]
 pub(crate) fn hex_digits(to: &mut [u8], bytes: &[u8]) {
-    let _ = const_hex::encode_to_slice(bytes, to);
+    if bytes.len() >= VECTOR {
+        let _ = const_hex::encode_to_slice(bytes, to);
+    } else if to.len() == 2 * bytes.len() {
+        for (to, &byte) in to.as_chunks_mut().0.iter_mut().zip(bytes) {
+            *to = two_digits(byte);
+        }
+    }
 }
 
-/// The sixteen digits of a number.
-#[inline]
-pub(crate) fn sixteen_digits(value: u64) -> [u8; 16] {
-    let [high, low] = [value >> 32, value & 0xffff_ffff].map(eight_digits);
-    (u128::from(high) << 64 | u128::from(low)).to_be_bytes()
-}
-
-/// The digits of 32 bits, as the lanes of a 64-bit number.
-#[inline(always)]
-pub(crate) fn eight_digits(value: u64) -> u64 {
-    const ONES: u64 = u64::MAX / 255;
-    let halves = (value << 16 | value) & 0x0000_ffff_0000_ffff;
-    let bytes = (halves << 8 | halves) & 0x00ff_00ff_00ff_00ff;
-    let nibbles = (bytes << 4 | bytes) & (15 * ONES);
-    // 1 in the lanes of those above 9: adding 6 carries into their fifth bit.
-    let letters = (nibbles + 6 * ONES) >> 4 & ONES;
-    nibbles + u64::from(b'0') * ONES + letters * u64::from(b'a' - b'0' - 10)
+/// Writes the sixteen hexadecimal digits of eight bytes; returns how many there are.
+///
+/// Out of line, because the table and eight bytes need more registers than a loop around it leaves.
+#[inline(never)]
+pub(crate) fn sixteen_digits(room: &mut [u8; DIGITS], bytes: [u8; 8]) -> usize {
+    for (room, byte) in room.as_chunks_mut().0.iter_mut().zip(bytes) {
+        *room = two_digits(byte);
+    }
+    DIGITS
 }
 
 /// Returns true if a byte of text needs no escape in a JSON string.
+#[inline(always)]
 pub(crate) fn is_plain(byte: u8) -> bool {
     byte >= 0x20 && byte != b'"' && byte != b'\\'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text<const N: usize>(digits: Digits<N>) -> String {
+        String::from_utf8_lossy(&digits.bytes[..digits.len]).into_owned()
+    }
+
+    #[test]
+    fn numbers_have_the_digits_that_the_standard_library_prints() {
+        let powers = (0..10).map(|power| 10u32.pow(power));
+        let edges = powers.flat_map(|power| [power - 1, power, power + 1]);
+        // Every number of four digits in either half of eight, and the neighbours of every length.
+        let halves = (0..10_000).flat_map(|four| [four, four * 10_000, 99_990_000 + four]);
+        for value in edges.chain(halves).chain([u32::MAX]) {
+            assert_eq!(text(decimal(value)), value.to_string());
+            let low = value % NINE_DIGITS;
+            assert_eq!(padded(low), format!("{low:08}").as_bytes());
+            if value < 1 << SMALL_BITS {
+                assert_eq!(text(small(value)), value.to_string());
+            }
+        }
+    }
 }

@@ -7,9 +7,11 @@
 
 mod format;
 
+use std::ops::Range;
+
 use ib_wire::table::Layout;
 
-use crate::{Constant, Cursor, Line};
+use crate::{Cursor, Line};
 pub use format::FieldFormat;
 
 /// The format of fields.
@@ -35,7 +37,7 @@ pub struct FieldPrinter {
 struct HeaderPrinter {
     layout: &'static Layout,
     /// Text before the structure's offset; only JSON prints the offset.
-    name: Constant,
+    name: Box<str>,
     format: FieldFormat,
     last: Last,
 }
@@ -43,9 +45,9 @@ struct HeaderPrinter {
 /// The structure printed before, and its text, which is in the line.
 #[derive(Debug, Default)]
 struct Last {
+    offset: usize,
     bytes: Vec<u8>,
-    start: usize,
-    end: usize,
+    text: Range<usize>,
 }
 
 /// Structures longer than this are never equal, but for the emptiest ones: they are not compared.
@@ -108,7 +110,7 @@ impl HeaderPrinter {
         };
         Self {
             layout,
-            name: Constant::new(&name),
+            name: name.into(),
             format: FieldFormat::of_layout(style, layout),
             last: Last::default(),
         }
@@ -117,22 +119,24 @@ impl HeaderPrinter {
     #[inline]
     fn print(&mut self, style: Style, line: &mut Line, offset: usize, bytes: &[u8]) {
         let structure = bytes.get(..self.layout.len).unwrap_or_default();
-        let mut cursor = line.room(self.name.touched() + Cursor::DECIMAL);
-        cursor.constant(&self.name);
-        if style == Style::Json {
-            cursor.decimal(offset as u64);
-        }
-        let len = cursor.len();
-        line.advance(len);
-        if !structure.is_empty() && structure == self.last.bytes {
-            return line.repeat(self.last.start..self.last.end);
+        let last = &mut self.last;
+        if !structure.is_empty() && offset == last.offset && structure == last.bytes {
+            return line.repeat(last.text.clone());
         }
         let start = line.len();
-        self.format.print(line, structure);
+        let mut cursor = line.room(self.name.len() + Cursor::DECIMAL + self.format.room());
+        cursor.text(self.name.as_bytes());
+        if style == Style::Json {
+            cursor.aside(|cursor| cursor.decimal(offset as u64));
+        }
+        self.format.write(&mut cursor, structure);
+        let len = cursor.len();
+        line.advance(len);
         if structure.len() <= LONGEST_EQUAL {
-            self.last.bytes.clear();
-            self.last.bytes.extend_from_slice(structure);
-            (self.last.start, self.last.end) = (start, line.len());
+            last.offset = offset;
+            last.bytes.clear();
+            last.bytes.extend_from_slice(structure);
+            last.text = start..line.len();
         }
     }
 }

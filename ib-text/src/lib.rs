@@ -31,6 +31,7 @@ pub mod meaning;
 #[doc(hidden)]
 pub mod properties;
 mod readable;
+mod window;
 
 pub use columns::Columns;
 pub use constant::Constant;

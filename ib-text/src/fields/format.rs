@@ -6,21 +6,23 @@ use ib_wire::{
 };
 
 use super::Style;
-use crate::{Constant, Cursor, Line};
+use crate::{
+    Constant, Cursor, Line,
+    digits::{self, SMALL_BITS},
+    window::{Window, eight_bytes},
+};
 
 /// Prints the fields of a structure: constant text and values by turns.
 #[derive(Debug)]
 pub struct FieldFormat {
     steps: Vec<FormatItem>,
-    /// Text after the last value.
-    end: Constant,
     /// Room that the whole may touch.
     room: usize,
 }
 
 #[derive(Debug)]
 struct FormatItem {
-    /// Everything since the value before.
+    /// Everything since the value before, or the next part of it.
     before: Constant,
     value: Value,
 }
@@ -28,8 +30,12 @@ struct FormatItem {
 /// A value without structure, and where it is.
 #[derive(Clone, Copy, Debug)]
 enum Value {
-    /// A number of up to 32 bits: those above `shift` of the 8 bytes from `start`.
-    Number { start: u32, mask: u32, shift: u8 },
+    /// None: the text is longer than a block, or the last one.
+    Nothing,
+    /// A number of up to [`SMALL_BITS`].
+    Small(Window),
+    /// A number of up to 32 bits.
+    Number(Window),
     /// Sixteen hexadecimal digits of a number.
     Octets { start: u32 },
     /// Hexadecimal digits of a number.
@@ -50,10 +56,10 @@ impl FieldFormat {
             Style::Json => (",\"fields\":{", "}}"),
             Style::Plain => ("", "\n"),
         };
-        let mut compiler = Compiler::new(style);
+        let mut compiler = Compiler::new(style, layout);
         compiler.text.push_str(open);
         compiler.fields(layout, 0);
-        compiler.finish(layout.len, close)
+        compiler.finish(close)
     }
 
     /// Prints the values of some fields of `layout` without their names, each after its own text.
@@ -62,12 +68,12 @@ impl FieldFormat {
         layout: &Layout,
         fields: impl IntoIterator<Item = (&'a str, &'a Field)>,
     ) -> Self {
-        let mut compiler = Compiler::new(style);
+        let mut compiler = Compiler::new(style, layout);
         for (before, field) in fields {
             compiler.text.push_str(before);
             compiler.value(field);
         }
-        compiler.finish(layout.len, "")
+        compiler.finish("")
     }
 
     /// Room that printing may touch.
@@ -88,18 +94,36 @@ impl FieldFormat {
     #[inline(always)]
     pub fn write(&self, cursor: &mut Cursor<'_>, bytes: &[u8]) {
         for step in &self.steps {
-            cursor.constant(&step.before);
-            step.value.print(cursor, bytes);
+            step.value.print(cursor, &step.before, bytes);
         }
-        cursor.constant(&self.end);
     }
 }
 
 impl Value {
-    /// Room that the value may touch.
-    fn room(self) -> usize {
+    /// The value of an unsigned field in a structure of `len` bytes.
+    fn of_number(field: &Field, len: usize) -> Self {
+        if field.bits <= SMALL_BITS {
+            Self::Small(Window::of(field, len))
+        } else if field.bits <= 32 {
+            Self::Number(Window::of(field, len))
+        } else if field.bits == 64 && field.bit_offset.is_multiple_of(8) {
+            Self::Octets {
+                start: (field.bit_offset / 8) as u32,
+            }
+        } else {
+            Self::Wide {
+                bit_offset: field.bit_offset as u32,
+                bits: field.bits as u8,
+            }
+        }
+    }
+
+    /// Most bytes of the value's text.
+    fn longest(self) -> usize {
         match self {
-            Self::Number { .. } => Cursor::DECIMAL,
+            Self::Nothing => 0,
+            Self::Small(_) => 3,
+            Self::Number(_) => 10,
             Self::Octets { .. } | Self::Wide { .. } => 16,
             Self::Gid { .. } => 40,
             Self::Bytes { len, .. } => 2 * len as usize,
@@ -108,105 +132,90 @@ impl Value {
         }
     }
 
-    /// Moves the eight bytes in which a number is looked for back into a structure of `len` bytes.
-    fn stay_within(&mut self, len: usize) {
-        if let Self::Number { start, shift, .. } = self
-            && let Some(last) = len.checked_sub(8)
-            && let back = (*start as usize).saturating_sub(last)
-            && back > 0
-        {
-            *start -= back as u32;
-            *shift -= 8 * back as u8;
+    /// Prints the text before the value, and the value.
+    #[inline(always)]
+    fn print(&self, cursor: &mut Cursor<'_>, before: &Constant, bytes: &[u8]) {
+        match *self {
+            Self::Nothing => cursor.constant(before),
+            Self::Small(window) => {
+                let value = window.load(bytes);
+                cursor.labelled(before, |room| digits::small(value).write(room));
+            }
+            Self::Number(window) => {
+                let value = window.load(bytes);
+                cursor.labelled(before, |room| digits::decimal(value).write(room));
+            }
+            Self::Octets { start } => {
+                let octets = eight_bytes(bytes, start as usize);
+                cursor.labelled(before, |room| digits::sixteen_digits(room, octets));
+            }
+            _ => {
+                cursor.constant(before);
+                cursor.aside(|cursor| self.print_long(cursor, bytes));
+            }
         }
     }
 
-    #[inline(always)]
-    fn print(self, cursor: &mut Cursor<'_>, bytes: &[u8]) {
+    /// Prints a value that is no number of a usual length.
+    #[inline(never)]
+    fn print_long(&self, cursor: &mut Cursor<'_>, bytes: &[u8]) {
         let octets = |start: u32, len: u32| {
             let start = start as usize;
             bytes.get(start..start + len as usize).unwrap_or_default()
         };
-        match self {
-            Self::Number { start, mask, shift } => {
-                cursor.decimal32((window(bytes, start as usize) >> shift) as u32 & mask);
-            }
-            Self::Octets { start } => cursor.hex64(window(bytes, start as usize)),
+        match *self {
+            Self::Nothing | Self::Small(_) | Self::Number(_) | Self::Octets { .. } => {}
             Self::Wide { bit_offset, bits } => {
                 let bits = usize::from(bits);
                 let value = load_bits(bytes, bit_offset as usize, bits).unwrap_or(0);
-                cursor.aside(|cursor| cursor.hex(value, bits.div_ceil(4)));
+                cursor.hex(value, bits.div_ceil(4));
             }
             Self::Gid { start } => {
                 if let Some(gid) = octets(start, 16).first_chunk() {
-                    cursor.aside(|cursor| cursor.gid(Gid(*gid)));
+                    cursor.gid(Gid(*gid));
                 }
             }
-            Self::Bytes { start, len } => {
-                cursor.aside(|cursor| cursor.hex_bytes(octets(start, len)))
-            }
+            Self::Bytes { start, len } => cursor.hex_bytes(octets(start, len)),
             Self::Text { start, len } => {
                 let octets = octets(start, len);
                 let text = octets.split(|&byte| byte == 0).next().unwrap_or_default();
-                cursor.aside(|cursor| cursor.json_bytes(text));
+                cursor.json_bytes(text);
             }
         }
     }
-}
-
-/// The eight bytes from `start` as a big-endian number, zeros after the end.
-#[inline(always)]
-fn window(bytes: &[u8], start: usize) -> u64 {
-    match bytes.get(start..) {
-        Some(&[a, b, c, d, e, f, g, h, ..]) => u64::from_be_bytes([a, b, c, d, e, f, g, h]),
-        rest => near_the_end(rest.unwrap_or_default()),
-    }
-}
-
-/// As [`window`], of a structure that has less than eight bytes.
-#[inline(always)]
-fn near_the_end(rest: &[u8]) -> u64 {
-    if let &[a, b, c, d] = rest {
-        return u64::from(u32::from_be_bytes([a, b, c, d])) << 32;
-    }
-    let mut window = [0; 8];
-    for (to, &byte) in window.iter_mut().zip(rest) {
-        *to = byte;
-    }
-    u64::from_be_bytes(window)
 }
 
 /// Turns a layout into steps.
 struct Compiler {
     style: Style,
+    /// Length of the outermost structure.
+    len: usize,
     /// Constant text since the last value.
     text: String,
     steps: Vec<FormatItem>,
 }
 
 impl Compiler {
-    fn new(style: Style) -> Self {
+    fn new(style: Style, layout: &Layout) -> Self {
         Self {
             style,
+            len: layout.len,
             text: String::new(),
             steps: Vec::new(),
         }
     }
 
-    /// The compiled format, for structures of `len` bytes, with `close` at its end.
-    fn finish(mut self, len: usize, close: &str) -> FieldFormat {
+    /// The compiled format, with `close` at its end.
+    fn finish(mut self, close: &str) -> FieldFormat {
         self.text.push_str(close);
-        let end = self.constant();
-        let steps = self.steps.iter_mut();
-        let room: usize = steps
-            .map(|step| {
-                step.value.stay_within(len);
-                step.before.touched() + step.value.room()
-            })
+        self.flush();
+        let steps = self.steps.iter();
+        let longest: usize = steps
+            .map(|step| step.before.len() + step.value.longest())
             .sum();
         FieldFormat {
-            room: room + end.touched(),
+            room: longest + Cursor::STEP,
             steps: self.steps,
-            end,
         }
     }
 
@@ -237,24 +246,10 @@ impl Compiler {
     fn value(&mut self, field: &Field) {
         let (start, len) = ((field.bit_offset / 8) as u32, (field.bits / 8) as u32);
         match field.kind {
-            FieldKind::Uint if field.bits <= 32 => {
-                let number = Value::Number {
-                    start,
-                    shift: (64 - field.bit_offset % 8 - field.bits) as u8,
-                    mask: u32::MAX >> (32 - field.bits.max(1)),
-                };
-                self.step("", number, "");
-            }
-            FieldKind::Uint if field.bit_offset.is_multiple_of(8) && field.bits == 64 => {
-                self.quoted("0x", Value::Octets { start });
-            }
-            FieldKind::Uint => {
-                let wide = Value::Wide {
-                    bit_offset: field.bit_offset as u32,
-                    bits: field.bits as u8,
-                };
-                self.quoted("0x", wide);
-            }
+            FieldKind::Uint => match Value::of_number(field, self.len) {
+                number @ (Value::Small(_) | Value::Number(_)) => self.step("", number, ""),
+                number => self.quoted("0x", number),
+            },
             FieldKind::Gid => self.quoted("", Value::Gid { start }),
             FieldKind::Bytes => {
                 let prefix = if field.is_reserved() { "0x" } else { "" };
@@ -300,15 +295,25 @@ impl Compiler {
 
     fn step(&mut self, before: &str, value: Value, after: &str) {
         self.text.push_str(before);
-        let before = self.constant();
-        self.steps.push(FormatItem { before, value });
+        self.flush();
+        // The last block of the text takes the value.
+        match self.steps.last_mut() {
+            Some(step) if matches!(step.value, Value::Nothing) => step.value = value,
+            _ => self.steps.push(FormatItem {
+                before: Constant::EMPTY,
+                value,
+            }),
+        }
         self.text.push_str(after);
     }
 
-    /// The constant text since the last value.
-    fn constant(&mut self) -> Constant {
-        let constant = Constant::new(&self.text);
+    /// Adds the constant text since the last value.
+    fn flush(&mut self) {
+        let blocks = Constant::blocks(&self.text).map(|before| FormatItem {
+            before,
+            value: Value::Nothing,
+        });
+        self.steps.extend(blocks);
         self.text.clear();
-        constant
     }
 }

@@ -7,7 +7,7 @@ use ib_wire::{
 
 use super::Context;
 use crate::{
-    Constant, Cursor, Line,
+    Cursor, Line,
     digits::is_plain,
     meaning::{self, Meaning},
 };
@@ -18,7 +18,7 @@ pub(super) struct ReadableField {
     /// The name with those of the structures around it, as `port_info.lid`.
     name: String,
     /// The name and a blank.
-    label: Constant,
+    label: Box<str>,
     /// The field, its offset counted from the outermost structure.
     field: Field,
     /// True if it is shown only if it is not zero.
@@ -87,7 +87,7 @@ fn add_fields(to: &mut Vec<ReadableField>, layout: &'static Layout, at: usize, p
                 }
             }
             _ => to.push(ReadableField {
-                label: Constant::new(&format!("{name} ")),
+                label: format!("{name} ").into(),
                 name,
                 field: Field {
                     bit_offset,
@@ -223,7 +223,7 @@ impl ReadableField {
 
     /// Appends name and value.
     pub(super) fn print(&mut self, line: &mut Line, bytes: &[u8], context: Context) {
-        line.constant(&self.label);
+        line.text(self.label.as_bytes());
         self.value(line, bytes, context);
     }
 

@@ -1,0 +1,54 @@
+//! Numbers of up to 32 bits, read by one load of eight bytes.
+
+use ib_wire::table::Field;
+
+/// The place of a number of up to 32 bits: those above `shift` of the eight bytes from `start`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window {
+    start: u32,
+    mask: u32,
+    shift: u8,
+}
+
+impl Window {
+    /// The place of `field`, of up to 32 bits, in a structure of `len` bytes.
+    pub(crate) fn of(field: &Field, len: usize) -> Self {
+        let first = field.bit_offset / 8;
+        // The eight bytes stay within the structure, if it has so many: fewer take longer to load.
+        let start = first.min(len.saturating_sub(8));
+        let before = field.bit_offset - 8 * start;
+        Self {
+            start: start as u32,
+            mask: u32::MAX >> (32 - field.bits.clamp(1, 32)),
+            shift: (64 - before - field.bits) as u8,
+        }
+    }
+
+    /// The number in the structure of `bytes`.
+    #[inline(always)]
+    pub(crate) fn load(self, bytes: &[u8]) -> u32 {
+        let window = u64::from_be_bytes(eight_bytes(bytes, self.start as usize));
+        (window >> self.shift) as u32 & self.mask
+    }
+}
+
+/// The eight bytes from `start`, zeros after the end.
+#[inline(always)]
+pub(crate) fn eight_bytes(bytes: &[u8], start: usize) -> [u8; 8] {
+    let window = bytes.get(start..start + 8);
+    match window.and_then(|window| window.first_chunk()) {
+        Some(window) => *window,
+        None => near_the_end(bytes, start),
+    }
+}
+
+/// As [`eight_bytes`], where there are less.
+#[inline(never)]
+fn near_the_end(bytes: &[u8], start: usize) -> [u8; 8] {
+    let mut window = [0; 8];
+    let rest = bytes.get(start..).unwrap_or_default();
+    for (to, &byte) in window.iter_mut().zip(rest) {
+        *to = byte;
+    }
+    window
+}
