@@ -65,7 +65,7 @@ impl<'a> Cursor<'a> {
 
     /// Writes `N` bytes, of which `len` count.
     #[inline(always)]
-    fn block<const N: usize>(&mut self, block: &[u8; N], len: usize) {
+    pub(crate) fn block<const N: usize>(&mut self, block: &[u8; N], len: usize) {
         let Some(room) = self.room.first_chunk_mut() else {
             return self.advance(usize::MAX);
         };

@@ -7,11 +7,9 @@
 
 mod format;
 
-use std::ops::Range;
-
 use ib_wire::table::Layout;
 
-use crate::{Cursor, Line};
+use crate::{Cursor, Line, last::Last};
 pub use format::FieldFormat;
 
 /// The format of fields.
@@ -24,6 +22,9 @@ pub enum Style {
 }
 
 /// Prints structures; remembers the layouts that it has seen.
+///
+/// The text of a structure that equals the one printed before is copied from the line: a printer prints to one line, and
+/// [`forget`](Self::forget) has to be called when that is cleared.
 #[derive(Debug)]
 pub struct FieldPrinter {
     style: Style,
@@ -39,19 +40,9 @@ struct HeaderPrinter {
     /// Text before the structure's offset; only JSON prints the offset.
     name: Box<str>,
     format: FieldFormat,
-    last: Last,
+    /// Equal if the offset is too.
+    last: Last<usize>,
 }
-
-/// The structure printed before, and its text, which is in the line.
-#[derive(Debug, Default)]
-struct Last {
-    offset: usize,
-    bytes: Vec<u8>,
-    text: Range<usize>,
-}
-
-/// Structures longer than this are never equal, but for the emptiest ones: they are not compared.
-const LONGEST_EQUAL: usize = 64;
 
 impl FieldPrinter {
     /// A printer in `style`.
@@ -84,7 +75,7 @@ impl FieldPrinter {
     /// To be called when the line is cleared: what was printed before is gone.
     pub fn forget(&mut self) {
         for header in &mut self.headers {
-            header.last.bytes.clear();
+            header.last.forget();
         }
     }
 
@@ -119,9 +110,8 @@ impl HeaderPrinter {
     #[inline]
     fn print(&mut self, style: Style, line: &mut Line, offset: usize, bytes: &[u8]) {
         let structure = bytes.get(..self.layout.len).unwrap_or_default();
-        let last = &mut self.last;
-        if !structure.is_empty() && offset == last.offset && structure == last.bytes {
-            return line.repeat(last.text.clone());
+        if let Some(text) = self.last.find(&offset, structure) {
+            return line.repeat(text);
         }
         let start = line.len();
         let mut cursor = line.room(self.name.len() + Cursor::DECIMAL + self.format.room());
@@ -132,12 +122,7 @@ impl HeaderPrinter {
         self.format.write(&mut cursor, structure);
         let len = cursor.len();
         line.advance(len);
-        if structure.len() <= LONGEST_EQUAL {
-            last.offset = offset;
-            last.bytes.clear();
-            last.bytes.extend_from_slice(structure);
-            last.text = start..line.len();
-        }
+        self.last.keep(offset, structure, start..line.len());
     }
 }
 

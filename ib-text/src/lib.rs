@@ -25,12 +25,14 @@ mod encode;
 mod field_name;
 mod fields;
 pub mod hex;
+mod last;
 mod line;
 pub mod meaning;
 #[cfg(feature = "arbitrary")]
 #[doc(hidden)]
 pub mod properties;
 mod readable;
+mod value;
 mod window;
 
 pub use columns::Columns;

@@ -5,13 +5,15 @@
 
 mod dump;
 mod field;
+mod form;
+mod label;
 
 use ib_mad::MgmtClass;
 use ib_wire::table::Layout;
 
 pub use self::dump::dump;
 use self::field::{ReadableField, fields};
-use crate::Line;
+use crate::{Line, last::Last};
 
 /// Width that names of structures are filled to.
 const NAME: usize = 9;
@@ -48,10 +50,15 @@ impl Terminal {
 const BLANKS: &[u8; NAME] = &[b' '; NAME];
 
 /// Prints structures for a person; remembers the layouts that it has seen.
+///
+/// The text of a structure that equals the one printed before is copied from the line: a printer prints to one line, and
+/// [`forget`](Self::forget) has to be called when that is cleared.
 #[derive(Debug)]
 pub struct ReadablePrinter {
     terminal: Terminal,
     layouts: Vec<ReadableLayout>,
+    /// The position at which the search for the next layout starts: structures come in the same order again and again.
+    next: usize,
     /// An item that goes to the next line.
     item: Vec<u8>,
 }
@@ -61,10 +68,11 @@ pub struct ReadablePrinter {
 struct ReadableLayout {
     layout: &'static Layout,
     fields: Vec<ReadableField>,
+    last: Last<Context>,
 }
 
 /// The facts of a structure that come from the structures around it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Context {
     /// Class of the datagram: names of attributes depend on it.
     pub class: Option<MgmtClass>,
@@ -79,6 +87,7 @@ impl ReadablePrinter {
         Self {
             terminal,
             layouts: Vec::new(),
+            next: 0,
             item: Vec::new(),
         }
     }
@@ -86,6 +95,13 @@ impl ReadablePrinter {
     /// Width and colours of the output.
     pub fn terminal(&self) -> Terminal {
         self.terminal
+    }
+
+    /// To be called when the line is cleared: what was printed before is gone.
+    pub fn forget(&mut self) {
+        for known in &mut self.layouts {
+            known.last.forget();
+        }
     }
 
     /// Appends the structure that `bytes` begin with: its name, then its fields.
@@ -96,43 +112,40 @@ impl ReadablePrinter {
         bytes: &[u8],
         context: Context,
     ) {
-        let is_it = |known: &ReadableLayout| std::ptr::eq(known.layout, layout);
-        let index = self.layouts.iter().position(is_it).unwrap_or_else(|| {
-            let fields = fields(layout);
-            self.layouts.push(ReadableLayout { layout, fields });
-            self.layouts.len() - 1
-        });
+        let index = self.index(layout);
+        self.next = index + 1;
         let Some(known) = self.layouts.get_mut(index) else {
             return;
         };
+        let structure = bytes.get(..layout.len).unwrap_or(bytes);
+        if let Some(text) = known.last.find(&context, structure) {
+            return line.repeat(text);
+        }
+        let start = line.len();
         self.terminal.name(line, layout.name);
-        let mut column = layout.name.len().max(NAME);
-        let mut is_first = true;
-        for field in &mut known.fields {
-            if !field.is_shown(bytes, context) {
-                continue;
-            }
-            let separator: &[u8] = if is_first { b" " } else { b", " };
-            line.text(separator);
-            let start = line.len();
-            field.print(line, bytes, context);
-            let len = line.len() - start;
-            column += separator.len() + len;
-            // A comma may follow.
-            if self.terminal.width.is_some_and(|width| column + 1 > width) && !is_first {
-                self.item.clear();
-                let item = line.as_bytes().get(start..).unwrap_or_default();
-                self.item.extend_from_slice(item);
-                line.truncate(start - 1);
-                line.byte(b'\n');
-                line.text(BLANKS);
-                line.byte(b' ');
-                line.text(&self.item);
-                column = NAME + 1 + len;
-            }
-            is_first = false;
+        match self.terminal.width {
+            None => known.print(line, structure, context),
+            Some(width) => known.print_wrapped(line, structure, context, width, &mut self.item),
         }
         line.byte(b'\n');
+        known.last.keep(context, structure, start..line.len());
+    }
+
+    /// The index of the layout.
+    #[inline]
+    fn index(&mut self, layout: &'static Layout) -> usize {
+        let is_it = |known: &ReadableLayout| std::ptr::eq(known.layout, layout);
+        if self.layouts.get(self.next).is_some_and(is_it) {
+            return self.next;
+        }
+        self.layouts.iter().position(is_it).unwrap_or_else(|| {
+            self.layouts.push(ReadableLayout {
+                layout,
+                fields: fields(layout),
+                last: Last::default(),
+            });
+            self.layouts.len() - 1
+        })
     }
 
     /// The fields that are shown, as pairs of name and value.
@@ -152,6 +165,53 @@ impl ReadablePrinter {
     }
 }
 
+impl ReadableLayout {
+    /// Appends the fields in one line.
+    fn print(&mut self, line: &mut Line, bytes: &[u8], context: Context) {
+        let mut is_first = true;
+        for field in &mut self.fields {
+            if field.is_shown(bytes, context) {
+                field.print(line, bytes, context, is_first);
+                is_first = false;
+            }
+        }
+    }
+
+    /// Appends the fields in lines of up to `width` columns, if no field is longer.
+    fn print_wrapped(
+        &mut self,
+        line: &mut Line,
+        bytes: &[u8],
+        context: Context,
+        width: usize,
+        item: &mut Vec<u8>,
+    ) {
+        let mut column = self.layout.name.len().max(NAME);
+        let mut is_first = true;
+        for field in &mut self.fields {
+            if !field.is_shown(bytes, context) {
+                continue;
+            }
+            let start = line.len();
+            field.print(line, bytes, context, is_first);
+            column += line.len() - start;
+            // A comma may follow.
+            if column + 1 > width && !is_first {
+                // The separator is a comma, which stays, and a blank.
+                item.clear();
+                item.extend_from_slice(line.as_bytes().get(start + 2..).unwrap_or_default());
+                line.truncate(start + 1);
+                line.byte(b'\n');
+                line.text(BLANKS);
+                line.byte(b' ');
+                line.text(item);
+                column = NAME + 1 + item.len();
+            }
+            is_first = false;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,6 +221,43 @@ mod tests {
         let mut printer = ReadablePrinter::new(terminal);
         printer.structure(&mut line, layout, bytes, Context::default());
         String::from_utf8(line.as_bytes().to_vec()).unwrap()
+    }
+
+    #[test]
+    fn a_repeated_structure_prints_the_same_text_wherever_it_is() {
+        let layout = ib_smp::PortInfo::LAYOUT;
+        for width in [None, Some(80)] {
+            let terminal = Terminal {
+                width,
+                ..Terminal::PLAIN
+            };
+            let mut printer = ReadablePrinter::new(terminal);
+            let mut line = Line::default();
+            let mut print = |byte: u8, context: Context| {
+                let start = line.len();
+                printer.structure(&mut line, layout, &[byte; 64], context);
+                String::from_utf8(line.as_bytes()[start..].to_vec()).unwrap()
+            };
+            let first = print(1, Context::default());
+            let other = print(2, Context::default());
+            assert_ne!(first, other);
+            assert_eq!(print(2, Context::default()), other);
+            assert_eq!(print(1, Context::default()), first);
+        }
+        // The text depends on the context too.
+        let layout = ib_smp::SmpLidRouted::LAYOUT;
+        let mut printer = ReadablePrinter::new(Terminal::PLAIN);
+        let mut line = Line::default();
+        let mut len = |followed_at| {
+            let context = Context {
+                followed_at,
+                ..Context::default()
+            };
+            let start = line.len();
+            printer.structure(&mut line, layout, &[1; 256], context);
+            line.len() - start
+        };
+        assert!(len(Some(64)) < len(None));
     }
 
     #[test]

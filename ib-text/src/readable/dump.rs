@@ -1,7 +1,7 @@
 //! Bytes as rows of hexadecimal digits and of text.
 
 use super::Terminal;
-use crate::{Line, digits::hex_digits};
+use crate::{Line, digits::two_digits};
 
 /// Bytes in a row of a dump.
 const ROW: usize = 16;
@@ -15,50 +15,63 @@ pub fn dump(terminal: Terminal, line: &mut Line, name: &str, bytes: &[u8]) {
     line.byte(b' ');
     line.decimal(bytes.len() as u64);
     line.text(b" bytes\n");
-    for (row, bytes) in bytes.chunks(ROW).enumerate() {
-        let offset = row * ROW;
-        line.text(b"  ");
-        match u16::try_from(offset) {
-            Ok(offset) => line.hex_bytes(&offset.to_be_bytes()),
-            Err(_) => line.display(format_args!("{offset:x}")),
+    let (rows, rest) = bytes.as_chunks();
+    for (index, bytes) in rows.iter().enumerate() {
+        row(line, index * ROW, bytes, ROW);
+    }
+    if !rest.is_empty() {
+        let mut filled_up = [0; ROW];
+        for (to, byte) in filled_up.iter_mut().zip(rest) {
+            *to = *byte;
         }
-        let mut text = [b' '; ROW_TEXT];
-        let len = row_text(&mut text, bytes);
-        line.text(text.get(..len).unwrap_or_default());
+        row(line, rows.len() * ROW, &filled_up, rest.len());
     }
 }
 
 /// Columns of a byte: a blank and two digits.
 const BYTE: usize = 3;
-/// Columns before the text: every second group of eight bytes is one further to the right.
-const BEFORE_TEXT: usize = 1 + BYTE * ROW + 1 + 2;
-const ROW_TEXT: usize = BEFORE_TEXT + ROW + 1;
+/// Bytes of a group: the groups are one blank further apart than the bytes.
+const GROUP: usize = ROW / 2;
+/// Room that a row may touch: the offset between blanks, the groups, the text and the end of the line.
+const ROW_TEXT: usize = 2 + 16 + 2 * (1 + BYTE * GROUP) + 2 + ROW + 1;
 
-/// Writes what follows the offset of a row into blanks; returns its length.
-fn row_text(to: &mut [u8; ROW_TEXT], bytes: &[u8]) -> usize {
-    let mut digits = [0; 2 * ROW];
-    let digits = digits.get_mut(..2 * bytes.len()).unwrap_or_default();
-    hex_digits(digits, bytes);
-    let (hex, text) = to.split_at_mut(BEFORE_TEXT);
-    let (left, right) = hex.split_at_mut(1 + BYTE * ROW / 2);
-    let halves = [left, right].map(|half| half.get_mut(1..).unwrap_or_default());
-    let columns = halves
-        .into_iter()
-        .flat_map(|half| half.as_chunks_mut::<BYTE>().0);
-    for ([_, high, low], digits) in columns.zip(digits.as_chunks::<2>().0) {
-        [*high, *low] = *digits;
+/// Appends a row with the first `len` of the bytes.
+#[inline(always)]
+fn row(line: &mut Line, offset: usize, bytes: &[u8; ROW], len: usize) {
+    let mut cursor = line.room(ROW_TEXT);
+    cursor.block(b"  ", 2);
+    match u16::try_from(offset) {
+        Ok(offset) => {
+            let [high, low] = offset.to_be_bytes().map(two_digits);
+            cursor.block(&[high[0], high[1], low[0], low[1]], 4);
+        }
+        Err(_) => cursor.aside(|cursor| cursor.display(format_args!("{offset:x}"))),
     }
-    for (to, &byte) in text.iter_mut().zip(bytes) {
-        *to = if matches!(byte, 0x20..=0x7e) {
-            byte
-        } else {
-            b'.'
-        };
+    for (group, bytes) in bytes.as_chunks().0.iter().enumerate() {
+        let bytes: &[u8; GROUP] = bytes;
+        let columns: [[u8; BYTE]; GROUP] = std::array::from_fn(|index| match bytes.get(index) {
+            Some(&byte) if group * GROUP + index < len => {
+                let [high, low] = two_digits(byte);
+                [b' ', high, low]
+            }
+            _ => [b' '; BYTE],
+        });
+        cursor.block(b" ", 1);
+        cursor.text(columns.as_flattened());
     }
-    if let Some(end) = text.get_mut(bytes.len()) {
-        *end = b'\n';
+    cursor.block(b"  ", 2);
+    cursor.block(&bytes.map(printable), len);
+    cursor.block(b"\n", 1);
+    let len = cursor.len();
+    line.advance(len);
+}
+
+/// The byte as it is printed as text.
+fn printable(byte: u8) -> u8 {
+    match byte {
+        0x20..=0x7e => byte,
+        _ => b'.',
     }
-    BEFORE_TEXT + bytes.len() + 1
 }
 
 #[cfg(test)]

@@ -29,6 +29,7 @@ impl LinkDecoder {
 impl Decoder for LinkDecoder {
     fn begin(&mut self) {
         self.json.forget();
+        self.text.forget();
     }
 
     fn decode(&mut self, _start: Start, case: &[u8], line: &mut Line) -> bool {

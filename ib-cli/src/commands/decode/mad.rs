@@ -57,6 +57,7 @@ pub fn print_structures(
 impl Decoder for MadDecoder {
     fn begin(&mut self) {
         self.json.forget();
+        self.text.forget();
     }
 
     fn decode(&mut self, _start: Start, case: &[u8], line: &mut Line) -> bool {

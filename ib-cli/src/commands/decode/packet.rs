@@ -84,6 +84,7 @@ pub fn carried_mad<'a>(packet: &'a Packet<&[u8]>) -> Option<&'a [u8]> {
 impl Decoder for PacketDecoder {
     fn begin(&mut self) {
         self.json.forget();
+        self.text.forget();
     }
 
     fn decode(&mut self, start: Start, case: &[u8], line: &mut Line) -> bool {
