@@ -5,7 +5,7 @@
 
 use ib_wire::table::Layout;
 
-use crate::{FieldFormat, FieldName, Line, Style};
+use crate::{Constant, Cursor, FieldFormat, FieldName, Line, Style};
 
 /// The columns of a table of fields.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub struct Columns {
     /// The position at which the search for the next layout starts: headers come in the same order again and again.
     next: usize,
     /// Text before the first value of a case, and after the last one.
-    around: [&'static str; 2],
+    around: [Constant; 2],
     style: Style,
 }
 
@@ -97,7 +97,7 @@ impl Columns {
             Style::Plain => ["", "\n"],
         };
         let values: usize = runs.iter().map(|run| run.format.room()).sum();
-        let room = values + around.iter().map(|text| text.len()).sum::<usize>();
+        let room = values + around.len() * Cursor::STEP;
         Self {
             columns: columns.iter().filter_map(column).collect(),
             runs,
@@ -105,7 +105,7 @@ impl Columns {
             wanted,
             known: Vec::new(),
             next: 0,
-            around,
+            around: around.map(Constant::of),
             style,
         }
     }
@@ -143,7 +143,7 @@ impl Columns {
     pub fn print(&self, line: &mut Line, case: &[u8]) {
         let [open, close] = &self.around;
         let mut cursor = line.room(self.room);
-        cursor.text(open.as_bytes());
+        cursor.constant(open);
         for run in &self.runs {
             let Some((wanted, &[offset])) = self.places(run.wanted) else {
                 return self.print_any(line, case);
@@ -151,7 +151,7 @@ impl Columns {
             run.format
                 .write(&mut cursor, wanted.structure(case, offset));
         }
-        cursor.text(close.as_bytes());
+        cursor.constant(close);
         let len = cursor.len();
         line.advance(len);
     }
@@ -159,7 +159,7 @@ impl Columns {
     /// As [`print`](Self::print), for columns with no value or with several.
     fn print_any(&self, line: &mut Line, case: &[u8]) {
         let [open, close] = &self.around;
-        line.text(open.as_bytes());
+        line.constant(open);
         for column in &self.columns {
             line.text(column.before.as_bytes());
             let (wanted, places) = match self.places(column.wanted) {
@@ -184,7 +184,7 @@ impl Columns {
                 line.byte(b']');
             }
         }
-        line.text(close.as_bytes());
+        line.constant(close);
     }
 
     /// A structure that has columns, and its places in the case.

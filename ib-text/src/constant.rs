@@ -34,6 +34,11 @@ impl Constant {
         len: 0,
     };
 
+    /// The first block of the text.
+    pub(crate) fn of(text: &str) -> Self {
+        Self::blocks(text).next().unwrap_or(Self::EMPTY)
+    }
+
     /// The text, filled up with zeros.
     #[inline(always)]
     pub(crate) fn block(&self) -> &[u8; BLOCK] {

@@ -275,21 +275,33 @@ fn ctrl_c_is_status_130() {
     assert_eq!(status.code(), Some(130));
 }
 
+/// What a shell command prints on a terminal, which `script` gives it.
+fn on_terminal(command: &str) -> String {
+    let output = Command::new("script")
+        .args(["-qec", command, "/dev/null"])
+        .env("TERM", "xterm")
+        .env_remove("NO_COLOR")
+        .stdin(Stdio::null())
+        .output();
+    let output = output.expect("script is installed");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn a_long_input_shows_its_progress_unless_the_output_is_on_the_terminal_too() {
+    let ib = env!("CARGO_BIN_EXE_ib");
+    // The bar comes with the first read after a second.
+    let lines = format!("(echo {0}; sleep 1.2; echo {0})", "00".repeat(256));
+    let decode = format!("{lines} | {ib} decode mad --fields method -");
+    assert!(on_terminal(&format!("{decode} >/dev/null")).contains("decoding"));
+    let shown = on_terminal(&decode);
+    assert_eq!(shown.replace('\r', ""), "0\n0\n");
+}
+
 #[test]
 fn colour_is_for_terminals() {
-    // `script` gives the command a terminal.
     let ib = env!("CARGO_BIN_EXE_ib");
-    let on_terminal = |arguments: &str| {
-        let output = Command::new("script")
-            .args(["-qec", &format!("{ib} {arguments}"), "/dev/null"])
-            .env("TERM", "xterm")
-            .env_remove("NO_COLOR")
-            .stdin(Stdio::null())
-            .output();
-        let output = output.expect("script is installed");
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    };
-    assert!(on_terminal("--help").contains('\x1b'));
+    assert!(on_terminal(&format!("{ib} --help")).contains('\x1b'));
     let piped = crate::common::ib(&["--help"], "");
     assert!(!piped.stdout.contains(&0x1b));
 }

@@ -3,14 +3,20 @@
 use std::{
     fs::File,
     io::{self, BufRead, BufReader, Read},
+    os::fd::AsFd,
     path::Path,
 };
 
 use ib_text::hex;
 use ib_transport::capture::CaptureReader;
 use ib_wire::Start;
+use rustix::fs::FileType;
 
-use crate::{error::CliError, files::without_mark, output::stderr};
+use crate::{
+    error::CliError,
+    files::without_mark,
+    output::{progress::ReadProgress, stderr},
+};
 
 /// Bytes of cases in a batch: with their text they stay in the processor's cache.
 const BATCH: usize = 1 << 15;
@@ -76,6 +82,25 @@ impl Batch {
     }
 }
 
+/// What cases are read from.
+type Input = ReadProgress<Box<dyn Read + Send>>;
+
+/// What the progress bar says.
+const DECODING: &str = "decoding";
+
+fn stdin() -> Input {
+    let stdin = io::stdin();
+    let len = file_len(&stdin);
+    Input::new(DECODING, len, Box::new(stdin))
+}
+
+/// Length of a file; `None` of a pipe or a terminal.
+fn file_len(file: impl AsFd) -> Option<u64> {
+    let stat = rustix::fs::fstat(file).ok()?;
+    let is_file = FileType::from_raw_mode(stat.st_mode).is_file();
+    u64::try_from(stat.st_size).ok().filter(|_| is_file)
+}
+
 /// A source of cases.
 pub enum Cases {
     /// One case.
@@ -84,7 +109,7 @@ pub enum Cases {
     Lines(Lines),
     /// The packets of a capture.
     Capture {
-        reader: CaptureReader<Box<dyn Read + Send>>,
+        reader: CaptureReader<Input>,
         name: String,
         skipped: u64,
     },
@@ -96,7 +121,7 @@ impl Cases {
         match argument {
             Some(digits) if digits != "-" => Self::Argument(digits, start),
             _ => Self::Lines(Lines {
-                reader: BufReader::with_capacity(2 * BATCH, io::stdin()),
+                reader: BufReader::with_capacity(2 * BATCH, stdin()),
                 start,
                 number: 0,
                 cut: Vec::new(),
@@ -107,11 +132,12 @@ impl Cases {
     /// The packets of the file, or of stdin.
     pub fn capture(file: &Path) -> Result<Self, CliError> {
         let name = file.display().to_string();
-        let reader: Box<dyn Read + Send> = if name == "-" {
-            Box::new(io::stdin())
+        let reader = if name == "-" {
+            stdin()
         } else {
             let file = File::open(file).map_err(|error| CliError::file(&name, "read", &error))?;
-            Box::new(file)
+            let len = file_len(&file);
+            Input::new(DECODING, len, Box::new(file))
         };
         let reader = CaptureReader::new(reader).map_err(|error| CliError::at(&name, error))?;
         Ok(Self::Capture {
@@ -153,9 +179,15 @@ impl Cases {
 
     /// Reports on stderr which frames were skipped.
     pub fn finish(self) {
-        if let Self::Capture { skipped, name, .. } = self
+        if let Self::Capture {
+            skipped,
+            name,
+            reader,
+        } = self
             && skipped > 0
         {
+            // The progress bar goes before the line comes.
+            drop(reader);
             stderr::info(format_args!(
                 "{name}: {skipped} frames of other protocols skipped"
             ));
@@ -165,7 +197,7 @@ impl Cases {
 
 /// The lines of stdin.
 pub struct Lines {
-    reader: BufReader<io::Stdin>,
+    reader: BufReader<Input>,
     start: Start,
     /// Lines that have been read.
     number: usize,
