@@ -96,11 +96,27 @@ impl<I: Idx, T> IdxVec<I, T> {
         self.entries.extend(entries);
     }
 
+    /// Replaces all entries by copies.
+    pub fn copy_from(&mut self, entries: &[T])
+    where
+        T: Copy,
+    {
+        self.entries.clear();
+        self.entries.extend_from_slice(entries);
+    }
+
     /// Adds an entry and returns its index.
     pub fn push(&mut self, value: T) -> I {
         let index = I::new(self.entries.len());
         self.entries.push(value);
         index
+    }
+
+    /// The index that the next entry gets.
+    #[inline]
+    #[must_use]
+    pub fn end(&self) -> I {
+        I::new(self.entries.len())
     }
 
     /// Gives back the memory that no entry uses.
@@ -192,6 +208,15 @@ impl<I: Idx, T> IdxVec<I, T> {
     #[must_use]
     pub fn range(&self, start: I, end: I) -> &[T] {
         self.entries.get(start.at()..end.at()).unwrap_or_default()
+    }
+
+    /// As [`range`](Self::range), to change.
+    #[inline]
+    #[must_use]
+    pub fn range_mut(&mut self, start: I, end: I) -> &mut [T] {
+        self.entries
+            .get_mut(start.at()..end.at())
+            .unwrap_or_default()
     }
 
     /// Sets every entry to `value`.

@@ -86,24 +86,8 @@ impl<'a> Balance<'a> {
         let side_by_side = if rounds == 1 { SIDE_BY_SIDE } else { 1 };
         let mut groups = groups(&demands.trees, side_by_side);
         let expects = demands.is_direct(fabric);
-        if expects {
-            for &group in &groups {
-                balance.visit(group, TreeChooser::expect);
-            }
-        }
-        let is_uniform = expects && rounds == 1 && is_even(&balance.load());
-        if is_uniform {
-            balance.chooser.forget_all();
-        }
-        for &group in &groups {
-            if is_uniform {
-                balance.visit(group, TreeChooser::choose_evenly);
-                continue;
-            }
-            if expects {
-                balance.visit(group, TreeChooser::forget);
-            }
-            balance.visit(group, TreeChooser::choose);
+        if !(expects && rounds == 1 && balance.choose_evenly(&groups)) {
+            balance.choose_by_load(&groups, expects);
         }
         let mut load = balance.load();
         if is_even(&load) {
@@ -198,6 +182,39 @@ impl<'a> Balance<'a> {
         visit(&mut self.chooser, group, towards, choices);
     }
 
+    /// Chooses all trees so that every switch keeps close to an even split, if that split loads all channels alike.
+    /// If it does not, returns false, and no tree is chosen.
+    fn choose_evenly(&mut self, groups: &[Group]) -> bool {
+        // Channels that lead nearer to fewer switches than others get less of the split in nearly all cases: so most
+        // fabrics need not be tried.
+        if !is_even(&self.dag.uses(self.fabric)) {
+            return false;
+        }
+        for &group in groups {
+            self.visit(group, TreeChooser::choose_evenly);
+        }
+        let is_alike = is_even(&self.chooser.even_split());
+        self.chooser.end_choosing_evenly(is_alike);
+        is_alike
+    }
+
+    /// Chooses all trees by load, those that are not yet chosen being expected to split evenly if `expects`.
+    fn choose_by_load(&mut self, groups: &[Group], expects: bool) {
+        if !expects {
+            for &group in groups {
+                self.visit(group, TreeChooser::choose);
+            }
+            return;
+        }
+        for &group in groups {
+            self.visit(group, TreeChooser::expect);
+        }
+        for &group in groups {
+            self.visit(group, TreeChooser::forget);
+            self.visit(group, TreeChooser::choose);
+        }
+    }
+
     /// Takes routes from the busiest channels, as long as paths stay shortest.
     fn relieve(&mut self, room: usize) {
         let hotspots = Hotspots {
@@ -242,7 +259,7 @@ mod tests {
             routes.set_exits(&lids);
             let balance = Balance::new(&fabric, &dag, &demands);
             let choices = balance.choices();
-            choices.install(&fabric, &dag, &demands.trees, &mut routes);
+            choices.install(1, &fabric, &demands.trees, &mut routes);
             let report = verify(&fabric, &lids, &routes);
             assert_eq!(report.unreachable, 0, "{spec}");
             assert_eq!(balance.load(), report.link_load.by_channel, "{spec}");

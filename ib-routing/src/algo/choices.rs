@@ -2,8 +2,10 @@
 
 use alloc::{vec, vec::Vec};
 
+use ib_wire::PortNum;
+
 use crate::{
-    algo::{demands::Demand, shortest_path_dag::ShortestPathDag},
+    algo::{demands::Demand, parallel},
     fabric::Fabric,
     index::{ChannelIdx, Idx, IdxVec, SwitchIdx},
     routes::Routes,
@@ -106,51 +108,129 @@ impl Choices {
         }
     }
 
-    /// Writes the ports of all trees into the tables.
-    pub fn install(
-        &self,
-        fabric: &Fabric,
-        dag: &ShortestPathDag,
-        trees: &[Demand],
-        routes: &mut Routes,
-    ) {
-        let ports: IdxVec<ChannelIdx, u8> = fabric
-            .channels()
-            .iter()
-            .map(|channel| channel.port.0)
-            .collect();
-        let mut first = 0;
-        // All trees of a target at once: their LIDs are neighbours in the tables.
-        for trees in trees.chunk_by(|one, next| one.target == next.target) {
-            let Some(target) = trees.first().map(|tree| tree.target) else {
-                continue;
-            };
-            let lids: Vec<(usize, usize)> = (0..)
-                .zip(trees)
-                .flat_map(|(number, tree)| {
-                    let lids = tree.lids.iter();
-                    lids.map(move |lid| (number, usize::from(lid.0)))
-                })
-                .collect();
-            for visit in dag.towards(target).nodes() {
-                let at = self.at(first, visit.switch);
-                let places = self.places.get(at..at + trees.len()).unwrap_or_default();
-                let lft = routes.lft_mut(visit.switch);
-                // A switch that is listed has a choice in every tree.
-                let (first, end) = fabric.channel_range(visit.switch);
-                let ports = ports.range(first, end);
-                for &(number, lid) in &lids {
-                    let place = places.get(number).copied().unwrap_or(NO_CHOICE);
-                    if let (Some(&port), Some(entry)) =
-                        (ports.get(usize::from(place)), lft.get_mut(lid))
-                    {
-                        *entry = port;
+    /// Writes the ports of all trees into the tables, on as many threads as `threads` says. A switch without a choice
+    /// does not reach the LIDs of that tree; the entries of a target for its own LIDs are left alone.
+    pub fn install(&self, threads: usize, fabric: &Fabric, trees: &[Demand], routes: &mut Routes) {
+        let runs = self.runs(trees);
+        let sharing: Vec<Sharing> = trees.iter().flat_map(Sharing::of).collect();
+        let mut switches: Vec<SwitchIdx> = fabric.switches().indices().collect();
+        let len = routes.row_len();
+        parallel::rows(
+            threads,
+            &mut switches,
+            routes.rows_mut(),
+            len,
+            &mut (),
+            |_| (),
+            |(), &mut switch, lft| {
+                self.fill(fabric, switch, &runs, lft);
+                for sharing in sharing.iter().filter(|sharing| sharing.target != switch) {
+                    let entry = lft.get(sharing.first).copied();
+                    if let (Some(entry), Some(other)) = (entry, lft.get_mut(sharing.lid)) {
+                        *other = entry;
+                    }
+                }
+            },
+        );
+    }
+
+    /// Writes a switch's ports for the first LID of every tree.
+    fn fill(&self, fabric: &Fabric, switch: SwitchIdx, runs: &[Run], lft: &mut [u8]) {
+        let ports = ports_by_place(fabric, switch);
+        // All 256 places have a port.
+        let port = |place: u8| ports.get(usize::from(place)).copied().unwrap_or_default();
+        for run in runs.iter().filter(|run| run.target != switch) {
+            let start = run.start + switch.at() * run.step;
+            let places = self.places.get(start..start + run.len).unwrap_or_default();
+            let entries = lft.get_mut(run.lid..run.lid + run.len).unwrap_or_default();
+            match (entries, places) {
+                // Switches with few CAs are common in direct networks.
+                ([entry], &[place]) => *entry = port(place),
+                ([entry, other], &[place, next]) => (*entry, *other) = (port(place), port(next)),
+                (entries, places) => {
+                    for (entry, &place) in entries.iter_mut().zip(places) {
+                        *entry = port(place);
                     }
                 }
             }
-            first += trees.len();
         }
     }
+
+    /// The first LIDs of all trees.
+    fn runs(&self, trees: &[Demand]) -> Vec<Run> {
+        let mut runs: Vec<Run> = Vec::new();
+        for (column, tree) in self.columns.iter().zip(trees) {
+            let Some(lid) = tree.lids.first() else {
+                continue;
+            };
+            let run = Run {
+                target: tree.target,
+                lid: usize::from(lid.0),
+                start: column.start,
+                step: column.step,
+                len: 1,
+            };
+            match runs.last_mut() {
+                Some(last) if last.is_before(&run) => last.len += 1,
+                _ => runs.push(run),
+            }
+        }
+        runs
+    }
+}
+
+/// A LID that is not the first of its tree.
+#[derive(Clone, Copy, Debug)]
+struct Sharing {
+    /// The switch that the tree leads to.
+    target: SwitchIdx,
+    lid: usize,
+    /// The first LID of the tree.
+    first: usize,
+}
+
+impl Sharing {
+    /// All but the first LID of a tree.
+    fn of(tree: &Demand) -> impl Iterator<Item = Self> {
+        let first = tree.lids.first().map_or(0, |lid| usize::from(lid.0));
+        tree.lids.iter().skip(1).map(move |lid| Self {
+            target: tree.target,
+            lid: usize::from(lid.0),
+            first,
+        })
+    }
+}
+
+/// LIDs that follow each other, each the first of its tree, where the trees follow each other too.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    /// The switch that all these trees lead to.
+    target: SwitchIdx,
+    /// The first LID.
+    lid: usize,
+    /// The place of the first switch's choice in the first tree.
+    start: usize,
+    /// The trees with the same target, from one switch to the next.
+    step: usize,
+    len: usize,
+}
+
+impl Run {
+    /// Returns true if the LID and the tree of another run follow those of this one.
+    fn is_before(&self, next: &Self) -> bool {
+        self.target == next.target
+            && self.lid + self.len == next.lid
+            && self.start + self.len == next.start
+    }
+}
+
+/// The ports of a switch by what [`Choices`] says: that of each channel's place, and none for [`NO_CHOICE`].
+fn ports_by_place(fabric: &Fabric, switch: SwitchIdx) -> [u8; 256] {
+    let mut ports = [PortNum::UNREACHABLE.0; 256];
+    for (port, (_, channel)) in ports.iter_mut().zip(fabric.channels_from(switch)) {
+        *port = channel.port.0;
+    }
+    ports
 }
 
 /// The choices of neighbouring trees with the same target.

@@ -3,9 +3,9 @@
 //! Towards one target the switches are listed, the nearest first, each with its next hops: the channels
 //! that lead nearer. All LIDs at the target share the list: a tree takes one next hop per switch, and
 //! choosing the next hops by load needs one pass over it. The breadth-first searches towards 64 targets
-//! are one search over sets of targets, a bit each, and a switch's targets with the same next hops share
-//! one list of them: on a fat tree that is nearly all. Source for the balance by path weights: Hoefler,
-//! Schneider and Lumsdaine, "Optimized Routing for Large-Scale InfiniBand Networks", 2009.
+//! are one search over sets of targets, a bit each, and those targets of a switch that have the same next
+//! hops share one list of them: few lists are so left that they fit a cache. Source for the balance by path
+//! weights: Hoefler, Schneider and Lumsdaine, "Optimized Routing for Large-Scale InfiniBand Networks", 2009.
 
 use alloc::{collections::BinaryHeap, vec::Vec};
 use core::{cmp::Reverse, mem};
@@ -13,7 +13,7 @@ use core::{cmp::Reverse, mem};
 use ib_wire::Lid;
 
 use crate::{
-    algo::parallel,
+    algo::{frontiers::bits_of, parallel},
     fabric::{Channel, Fabric},
     index::{ChannelIdx, Idx, IdxVec, NextHopIdx, SwitchIdx},
     lid::LidMap,
@@ -31,6 +31,8 @@ pub struct NextHop {
     pub channel: ChannelIdx,
     /// The switch at its end.
     pub to: SwitchIdx,
+    /// The channel's place among those of the switch that it leaves: below 254, as the ports are.
+    pub place: u8,
 }
 
 /// A switch in the graph towards a target.
@@ -38,26 +40,14 @@ pub struct NextHop {
 pub struct DagNode {
     /// The switch of this node.
     pub switch: SwitchIdx,
-    /// The first channel of the switch.
-    channel: ChannelIdx,
-    first: u32,
-    end: u32,
+    list: HopList,
 }
 
-impl DagNode {
-    /// The channel with this place among those of the switch.
-    #[inline]
-    #[must_use]
-    pub const fn channel(self, place: u8) -> ChannelIdx {
-        ChannelIdx(self.channel.0 + place as u32)
-    }
-
-    /// The place of a channel among those of the switch: below 254, as the ports are.
-    #[inline]
-    #[must_use]
-    pub const fn place_of(self, channel: ChannelIdx) -> u8 {
-        channel.0.wrapping_sub(self.channel.0) as u8
-    }
+/// A list of next hops: a range of those of its [`Batch`].
+#[derive(Clone, Copy, Debug, Default)]
+struct HopList {
+    first: NextHopIdx,
+    end: NextHopIdx,
 }
 
 /// The shortest paths to all switches of a fabric.
@@ -71,14 +61,24 @@ pub struct ShortestPathDag {
 /// The graphs towards [`BATCH`] targets.
 #[derive(Clone, Debug, Default)]
 struct Batch {
-    nodes: Vec<Vec<DagNode>>,
+    graphs: Vec<Graph>,
     next_hops: IdxVec<NextHopIdx, NextHop>,
+    /// For each channel the targets to which it leads nearer, a bit each.
+    nearer: IdxVec<ChannelIdx, u64>,
+}
+
+/// The graph towards one target.
+#[derive(Clone, Debug, Default)]
+struct Graph {
+    /// The switches that reach the target, the nearest first.
+    order: Vec<SwitchIdx>,
+    lists: IdxVec<SwitchIdx, HopList>,
 }
 
 /// The shortest paths to one switch.
 #[derive(Clone, Copy, Debug)]
 pub struct DagTo<'a> {
-    nodes: &'a [DagNode],
+    graph: &'a Graph,
     next_hops: &'a IdxVec<NextHopIdx, NextHop>,
 }
 
@@ -109,101 +109,162 @@ impl ShortestPathDag {
             .map_or(1, |&weight| weight.max(1))
     }
 
+    /// The number of switches to which each channel leads nearer.
+    #[must_use]
+    pub fn uses(&self, fabric: &Fabric) -> IdxVec<ChannelIdx, u64> {
+        let mut uses = IdxVec::filled(fabric.channels().len(), 0);
+        for batch in &self.batches {
+            for (uses, targets) in uses.iter_mut().zip(batch.nearer.iter()) {
+                *uses += u64::from(targets.count_ones());
+            }
+        }
+        uses
+    }
+
     /// The shortest paths to `target`.
     #[must_use]
     pub fn towards(&self, target: SwitchIdx) -> DagTo<'_> {
-        static NONE: IdxVec<NextHopIdx, NextHop> = IdxVec::new();
+        static NO_HOP: IdxVec<NextHopIdx, NextHop> = IdxVec::new();
+        static NO_GRAPH: Graph = Graph {
+            order: Vec::new(),
+            lists: IdxVec::new(),
+        };
         let batch = self.batches.get(target.at() / BATCH);
         DagTo {
-            nodes: batch
-                .and_then(|batch| batch.nodes.get(target.at() % BATCH))
-                .map_or(&[], |nodes| nodes),
-            next_hops: batch.map_or(&NONE, |batch| &batch.next_hops),
+            graph: batch
+                .and_then(|batch| batch.graphs.get(target.at() % BATCH))
+                .unwrap_or(&NO_GRAPH),
+            next_hops: batch.map_or(&NO_HOP, |batch| &batch.next_hops),
         }
     }
 }
 
 impl Batch {
+    fn new(fabric: &Fabric, targets: usize) -> Self {
+        let switches = fabric.num_switches();
+        let graph = || Graph {
+            order: Vec::with_capacity(switches),
+            lists: IdxVec::filled(switches, HopList::default()),
+        };
+        let mut graphs = Vec::new();
+        graphs.resize_with(targets, graph);
+        Self {
+            graphs,
+            next_hops: IdxVec::new(),
+            nearer: IdxVec::filled(fabric.channels().len(), 0),
+        }
+    }
+
     fn by_hops(fabric: &Fabric, targets: impl ExactSizeIterator<Item = SwitchIdx>) -> Self {
-        let mut batch = Self::default();
+        let mut batch = Self::new(fabric, targets.len());
         let mut reached: IdxVec<SwitchIdx, u64> = IdxVec::filled(fabric.num_switches(), 0);
-        let room = || Vec::with_capacity(fabric.num_switches());
-        batch.nodes.resize_with(targets.len(), room);
-        let mut via = Vec::new();
         for (bit, target) in targets.enumerate() {
             reached[target] |= 1 << bit;
         }
         let mut frontier = reached.clone();
         let mut next = IdxVec::filled(fabric.num_switches(), 0);
         loop {
+            let sent = frontier.iter().fold(0, |all, targets| all | targets);
             let mut any = 0;
             for (switch, next) in fabric.switches().indices().zip(next.iter_mut()) {
-                let channels = fabric.channels_from(switch);
-                let found = channels.fold(0, |bits, (_, channel)| bits | frontier[channel.to]);
-                *next = found & !reached[switch];
+                // Late in a search most switches have reached all their targets.
+                let wanted = sent & !reached[switch];
+                *next = if wanted == 0 {
+                    0
+                } else {
+                    batch.reach(fabric, switch, wanted, &frontier)
+                };
                 any |= *next;
-                batch.node(fabric, switch, *next, &frontier, &mut via);
             }
             if any == 0 {
-                return batch;
+                break;
             }
             for (all, &new) in reached.iter_mut().zip(next.iter()) {
                 *all |= new;
             }
             mem::swap(&mut frontier, &mut next);
         }
+        for switch in fabric.switches().indices() {
+            batch.list_next_hops(fabric, switch);
+        }
+        batch
     }
 
-    /// Lists a switch for the targets `left`, which its neighbours in `frontier` reached before it.
-    fn node(
+    /// Adds a switch to the graphs towards those `wanted` targets that a neighbour in `frontier` has reached;
+    /// returns these.
+    fn reach(
         &mut self,
         fabric: &Fabric,
         switch: SwitchIdx,
-        mut left: u64,
+        wanted: u64,
         frontier: &IdxVec<SwitchIdx, u64>,
-        via: &mut Vec<(u64, NextHop)>,
-    ) {
-        if left == 0 {
-            return;
+    ) -> u64 {
+        let (first, end) = fabric.channel_range(switch);
+        let channels = fabric.channels().range(first, end);
+        let nearer = self.nearer.range_mut(first, end);
+        let mut found = 0;
+        for (channel, nearer) in channels.iter().zip(nearer) {
+            let targets = frontier[channel.to] & wanted;
+            *nearer |= targets;
+            found |= targets;
         }
-        via.clear();
-        via.extend(
-            fabric
-                .channels_from(switch)
-                .map(|(index, channel)| (frontier[channel.to], next_hop(index, channel))),
-        );
-        via.retain(|(reached, _)| reached & left != 0);
+        for bit in bits_of(found) {
+            if let Some(graph) = self.graphs.get_mut(bit as usize) {
+                graph.order.push(switch);
+            }
+        }
+        found
+    }
+
+    /// Lists the next hops of a switch, one list for all targets with the same.
+    fn list_next_hops(&mut self, fabric: &Fabric, switch: SwitchIdx) {
+        let Self {
+            graphs,
+            next_hops,
+            nearer,
+        } = self;
+        let (start, end) = fabric.channel_range(switch);
+        let nearer = nearer.range(start, end);
+        let hops = fabric.channels().range(start, end).iter().zip(0..);
+        let hops = hops.map(|(channel, place)| NextHop {
+            channel: ChannelIdx(start.0 + u32::from(place)),
+            to: channel.to,
+            place,
+        });
+        let mut set_lists = |targets: u64, first: NextHopIdx, end: NextHopIdx| {
+            for bit in bits_of(targets) {
+                if let Some(graph) = graphs.get_mut(bit as usize) {
+                    graph.lists[switch] = HopList { first, end };
+                }
+            }
+        };
+        let (mut any, mut several) = (0, 0);
+        for targets in nearer {
+            several |= any & targets;
+            any |= targets;
+        }
+        for (hop, targets) in hops.clone().zip(nearer) {
+            let only = targets & !several;
+            if only != 0 {
+                let first = next_hops.push(hop);
+                set_lists(only, first, next_hops.end());
+            }
+        }
+        let mut left = several;
         while left != 0 {
             let one = left & left.wrapping_neg();
             let mut alike = left;
-            let first = self.next_hops.len();
-            for &(reached, next_hop) in via.iter() {
-                if reached & one == 0 {
-                    alike &= !reached;
+            let first = next_hops.end();
+            for (hop, targets) in hops.clone().zip(nearer) {
+                if targets & one == 0 {
+                    alike &= !targets;
                 } else {
-                    alike &= reached;
-                    self.next_hops.push(next_hop);
+                    alike &= targets;
+                    next_hops.push(hop);
                 }
             }
             left &= !alike;
-            while alike != 0 {
-                let bit = alike.trailing_zeros() as usize;
-                alike &= alike - 1;
-                self.list(bit, fabric, switch, first);
-            }
-        }
-    }
-
-    /// Lists a switch for one target, with the next hops from `first` on.
-    fn list(&mut self, target: usize, fabric: &Fabric, switch: SwitchIdx, first: usize) {
-        let node = DagNode {
-            switch,
-            channel: fabric.channel_range(switch).0,
-            first: first as u32,
-            end: self.next_hops.len() as u32,
-        };
-        if let Some(nodes) = self.nodes.get_mut(target) {
-            nodes.push(node);
+            set_lists(alike, first, next_hops.end());
         }
     }
 
@@ -215,8 +276,7 @@ impl Batch {
         targets: impl ExactSizeIterator<Item = SwitchIdx>,
     ) -> Self {
         const UNREACHED: u32 = u32::MAX;
-        let mut batch = Self::default();
-        batch.nodes.resize(targets.len(), Vec::new());
+        let mut batch = Self::new(fabric, targets.len());
         let weight = |channel: ChannelIdx| weights[channel].max(1);
         let mut distance = IdxVec::filled(fabric.num_switches(), UNREACHED);
         for (number, target) in targets.enumerate() {
@@ -227,11 +287,10 @@ impl Batch {
                 if here != distance[switch] {
                     continue;
                 }
-                let first = batch.next_hops.len();
                 for (index, channel) in fabric.channels_from(switch) {
                     let there = distance[channel.to];
                     if there < here && there.saturating_add(weight(index)) <= here {
-                        batch.next_hops.push(next_hop(index, channel));
+                        batch.nearer[index] |= 1 << number;
                     }
                     let back = here.saturating_add(weight(channel.reverse));
                     let back = back.min(UNREACHED - 1);
@@ -240,19 +299,15 @@ impl Batch {
                         queue.push(Reverse((back, channel.to)));
                     }
                 }
-                if switch != target {
-                    batch.list(number, fabric, switch, first);
+                if let Some(graph) = batch.graphs.get_mut(number).filter(|_| switch != target) {
+                    graph.order.push(switch);
                 }
             }
         }
+        for switch in fabric.switches().indices() {
+            batch.list_next_hops(fabric, switch);
+        }
         batch
-    }
-}
-
-fn next_hop(channel: ChannelIdx, ends: &Channel) -> NextHop {
-    NextHop {
-        channel,
-        to: ends.to,
     }
 }
 
@@ -262,46 +317,18 @@ impl<'a> DagTo<'a> {
     pub fn nodes(
         self,
     ) -> impl DoubleEndedIterator<Item = DagNode> + ExactSizeIterator + Clone + use<'a> {
-        self.nodes.iter().copied()
+        let lists = &self.graph.lists;
+        self.graph.order.iter().map(|&switch| DagNode {
+            switch,
+            list: lists[switch],
+        })
     }
 
     /// The next hops of one switch, by port: one at least.
     #[inline]
     #[must_use]
     pub fn next_hops(self, node: DagNode) -> &'a [NextHop] {
-        self.next_hops
-            .range(NextHopIdx(node.first), NextHopIdx(node.end))
-    }
-
-    /// Chooses the lightest path from every switch; the first wins among equals. `weight` gets the
-    /// load along it.
-    #[inline]
-    pub fn lightest(
-        self,
-        target: SwitchIdx,
-        load: &IdxVec<ChannelIdx, u64>,
-        weight: &mut IdxVec<SwitchIdx, u64>,
-        mut take: impl FnMut(DagNode, NextHop),
-    ) {
-        weight[target] = 0;
-        for node in self.nodes() {
-            let next_hops = self.next_hops(node);
-            let of = |next_hop: &NextHop| weight[next_hop.to] + load[next_hop.channel];
-            if let [only] = next_hops {
-                weight[node.switch] = of(only);
-                take(node, *only);
-                continue;
-            }
-            // The next hop's number is the key's low byte (a switch has 254 ports at most), so that the
-            // minimum needs no branch.
-            let keys = (0..)
-                .zip(next_hops)
-                .map(|(number, next_hop)| of(next_hop) << 8 | number);
-            let best = keys.fold(u64::MAX, u64::min);
-            let next_hop = next_hops.get((best & 0xff) as usize);
-            weight[node.switch] = best >> 8;
-            take(node, next_hop.copied().unwrap_or_default());
-        }
+        self.next_hops.range(node.list.first, node.list.end)
     }
 }
 

@@ -51,7 +51,7 @@ impl RoutingEngine for MinHop {
             let dag = ShortestPathDag::new(fabric, options);
             let balance = Balance::new(fabric, &dag, &demands);
             let choices = balance.choices();
-            choices.install(fabric, &dag, &demands.trees, &mut routes);
+            choices.install(options.threads, fabric, &demands.trees, &mut routes);
         } else {
             route_shortest(fabric, lids, options, &mut routes)?;
         }

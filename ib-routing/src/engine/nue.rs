@@ -99,7 +99,7 @@ impl RoutingEngine for Nue {
         let found = arrange(fabric, &dag, sketched, &demands, vls);
         found
             .choices
-            .install(fabric, &dag, &demands.trees, &mut routes);
+            .install(options.threads, fabric, &demands.trees, &mut routes);
         if vls > 1 {
             let mut sls = vec![Sl::ZERO; routes.row_len()];
             for (demand, &lane) in demands.trees.iter().zip(&found.lanes) {

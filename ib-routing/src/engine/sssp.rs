@@ -45,7 +45,7 @@ impl RoutingEngine for Sssp {
         let balance = Balance::new(fabric, &dag, &demands);
         balance
             .choices()
-            .install(fabric, &dag, &demands.trees, &mut routes);
+            .install(options.threads, fabric, &demands.trees, &mut routes);
         Ok(routes)
     }
 }

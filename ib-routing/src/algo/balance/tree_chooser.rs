@@ -67,44 +67,108 @@ pub(super) fn groups(trees: &[Demand], side_by_side: usize) -> Vec<Group> {
     groups
 }
 
+/// Maps each next hop of a few.
+#[inline(always)]
+fn each<T, const LEN: usize>(
+    next_hops: &[NextHop; LEN],
+    map: impl FnMut(&NextHop) -> T,
+) -> [T; LEN] {
+    next_hops.each_ref().map(map)
+}
+
+/// What a switch has for one tree of a group.
+#[inline(always)]
+fn of_tree(flow: &[u64; SIDE_BY_SIDE], tree: usize) -> u64 {
+    flow.get(tree).copied().unwrap_or_default()
+}
+
 /// Chooses trees, and knows the load of those chosen so far.
+///
+/// All routes have [`FRACTION`] bits behind the point.
 #[derive(Clone, Debug)]
 pub(super) struct TreeChooser {
-    /// Routes on each channel, with [`FRACTION`] bits behind the point.
+    /// Routes on each channel.
     load: IdxVec<ChannelIdx, u64>,
+    /// What [`choose_evenly`](Self::choose_evenly) knows of each channel.
+    splits: IdxVec<ChannelIdx, Split>,
     to: IdxVec<ChannelIdx, SwitchIdx>,
+    /// The first channel of every switch.
+    first: IdxVec<SwitchIdx, ChannelIdx>,
     /// The number of ports at each switch that send to each LID.
     senders: IdxVec<SwitchIdx, u32>,
-    /// Routes that pass each switch in each tree of the group at hand, with [`FRACTION`] bits
-    /// behind the point. Whole clusters of LIDs behind one switch need more than 32 bits.
+    /// The routes that start at each switch, for the last group.
+    start: Start,
+    /// Routes that pass each switch in each tree of the group at hand. Whole clusters of LIDs behind one switch
+    /// need more than 32 bits.
     flow: IdxVec<SwitchIdx, [u64; SIDE_BY_SIDE]>,
-    /// Expected routes that pass each switch, with [`FRACTION`] bits behind the point.
+    /// Expected routes that pass each switch.
     expected: IdxVec<SwitchIdx, u64>,
-    /// Routes on each channel beyond those that it would have if all trees so far were split evenly, with
-    /// [`FRACTION`] bits behind the point.
-    ahead: IdxVec<ChannelIdx, i64>,
     /// Load along the lightest path from each switch.
     weight: IdxVec<SwitchIdx, u64>,
     keys: Vec<u64>,
-    /// All bits if routes of the same tree count where they meet, else none: in fat trees, where they meet
-    /// anyway, it is better to let them take the same channels early.
-    meeting: u64,
+    /// Switches with CAs are joined directly.
+    is_direct: bool,
+}
+
+/// The load of a channel beside that of an even split.
+#[derive(Clone, Copy, Debug, Default)]
+struct Split {
+    /// Routes if all trees so far were split evenly.
+    even: u64,
+    /// Routes beyond those: fewer than 2^48, and their fraction.
+    ahead: i64,
+}
+
+/// The routes that start at each switch: most groups have the same, so they are copied.
+#[derive(Clone, Debug, Default)]
+struct Start {
+    weight: u64,
+    count: usize,
+    /// For each tree of a group.
+    flow: Vec<[u64; SIDE_BY_SIDE]>,
+    /// For all together.
+    expected: Vec<u64>,
+}
+
+impl Start {
+    /// Sets the routes for a group, if its trees are not like those of the last one.
+    fn set(&mut self, group: Group, senders: &IdxVec<SwitchIdx, u32>) {
+        if (self.weight, self.count) == (group.weight, group.count) && !self.flow.is_empty() {
+            return;
+        }
+        (self.weight, self.count) = (group.weight, group.count);
+        let routes = |trees: u64| {
+            let routes = (group.weight * trees) << FRACTION;
+            senders
+                .iter()
+                .map(move |&senders| routes * u64::from(senders))
+        };
+        self.expected.clear();
+        self.expected.extend(routes(group.count as u64));
+        self.flow.clear();
+        self.flow.extend(routes(1).map(|routes| {
+            core::array::from_fn(|tree| if tree < group.count { routes } else { 0 })
+        }));
+    }
 }
 
 impl TreeChooser {
     pub(super) fn new(fabric: &Fabric, senders: &IdxVec<SwitchIdx, u64>, is_direct: bool) -> Self {
         let switches = fabric.num_switches();
+        let first = fabric.switches().indices();
         Self {
             load: IdxVec::filled(fabric.channels().len(), 0),
+            splits: IdxVec::filled(fabric.channels().len(), Split::default()),
             to: fabric.channels().iter().map(|channel| channel.to).collect(),
+            first: first.map(|switch| fabric.channel_range(switch).0).collect(),
             // There are fewer than 2^16 LIDs.
             senders: senders.iter().map(|&senders| senders as u32).collect(),
+            start: Start::default(),
             flow: IdxVec::filled(switches, [0; SIDE_BY_SIDE]),
             expected: IdxVec::filled(switches, 0),
-            ahead: IdxVec::filled(fabric.channels().len(), 0),
             weight: IdxVec::filled(switches, 0),
             keys: Vec::new(),
-            meeting: if is_direct { u64::MAX } else { 0 },
+            is_direct,
         }
     }
 
@@ -128,11 +192,6 @@ impl TreeChooser {
         self.split_evenly(group, towards, |load, more| *load -= more);
     }
 
-    /// Takes back what was expected of all trees, where none is chosen yet.
-    pub(super) fn forget_all(&mut self) {
-        self.load.fill(0);
-    }
-
     #[inline]
     fn split_evenly(
         &mut self,
@@ -140,11 +199,10 @@ impl TreeChooser {
         towards: DagTo<'_>,
         mut change: impl FnMut(&mut u64, u64),
     ) {
-        let routes = group.weight * group.count as u64;
-        if routes == 0 {
+        if group.weight == 0 {
             return;
         }
-        self.expect_senders(routes);
+        self.expect_senders(group);
         let Self { load, expected, .. } = self;
         for node in towards.nodes().rev() {
             let next_hops = towards.next_hops(node);
@@ -156,12 +214,33 @@ impl TreeChooser {
         }
     }
 
-    /// Expects so many routes from each sender.
-    fn expect_senders(&mut self, routes: u64) {
-        let entries = self.expected.iter_mut().zip(self.senders.iter());
-        for (expected, &senders) in entries {
-            *expected = (routes * u64::from(senders)) << FRACTION;
+    /// Expects the routes of all trees of a group from each sender.
+    fn expect_senders(&mut self, group: Group) {
+        self.start.set(group, &self.senders);
+        self.expected.copy_from(&self.start.expected);
+    }
+
+    /// Lets the senders at every switch send to each tree of a group.
+    #[inline]
+    fn begin(&mut self, group: Group) {
+        self.start.set(group, &self.senders);
+        self.flow.copy_from(&self.start.flow);
+    }
+
+    /// Routes on every channel if all trees that [`choose_evenly`](Self::choose_evenly) chose were split evenly.
+    pub(super) fn even_split(&self) -> IdxVec<ChannelIdx, u64> {
+        let splits = self.splits.iter();
+        splits.map(|split| split.even >> FRACTION).collect()
+    }
+
+    /// Adds what [`choose_evenly`](Self::choose_evenly) chose to the load if it is to stay.
+    pub(super) fn end_choosing_evenly(&mut self, stays: bool) {
+        for (load, split) in self.load.iter_mut().zip(self.splits.iter()) {
+            if stays {
+                *load += split.even.saturating_add_signed(split.ahead);
+            }
         }
+        self.splits.fill(Split::default());
     }
 
     /// Chooses the trees of a group in one pass, the farthest switches first: each takes the channel that is the
@@ -175,64 +254,109 @@ impl TreeChooser {
         mut choices: ChoiceBlock<'_>,
     ) {
         self.begin(group);
-        self.expect_senders(group.weight * group.count as u64);
+        self.expect_senders(group);
         for node in towards.nodes().rev() {
             let places = choices.of(node.switch);
+            let next_hops = towards.next_hops(node);
             // The lengths that are common on grids are known in advance, so that no loop is left of them.
-            match *towards.next_hops(node) {
-                [only] => self.take_least_ahead(node, &[only], places),
-                [one, two] => self.take_least_ahead(node, &[one, two], places),
-                [one, two, three] => self.take_least_ahead(node, &[one, two, three], places),
-                ref next_hops => self.take_least_ahead(node, next_hops, places),
+            match next_hops.len() {
+                1 => self.take_least_ahead::<1>(node, next_hops, places),
+                2 => self.take_least_ahead::<2>(node, next_hops, places),
+                3 => self.take_least_ahead::<3>(node, next_hops, places),
+                4 => self.take_least_ahead::<4>(node, next_hops, places),
+                5 => self.take_least_ahead::<5>(node, next_hops, places),
+                6 => self.take_least_ahead::<6>(node, next_hops, places),
+                _ => self.take_least_ahead_of(node, next_hops, places),
             }
         }
     }
 
+    /// Gives each tree the least ahead of `LEN` next hops.
     #[inline(always)]
-    fn take_least_ahead(&mut self, node: DagNode, next_hops: &[NextHop], places: &mut [u8]) {
+    fn take_least_ahead<const LEN: usize>(
+        &mut self,
+        node: DagNode,
+        next_hops: &[NextHop],
+        places: &mut [u8],
+    ) {
+        let Some(next_hops) = next_hops.first_chunk::<LEN>() else {
+            return;
+        };
+        let part = share(self.expected[node.switch], LEN);
+        let mut ahead = each(next_hops, |next_hop| {
+            self.expected[next_hop.to] += part;
+            self.splits[next_hop.channel].ahead - part as i64
+        });
+        let passing = each(next_hops, |next_hop| self.flow[next_hop.to]);
         let routes = self.flow[node.switch];
+        for (tree, (place, routes)) in places.iter_mut().zip(routes).enumerate() {
+            let (mut least, mut best) = (i64::MAX, 0);
+            for (number, (ahead, passing)) in ahead.iter().zip(&passing).enumerate() {
+                let key = ahead + of_tree(passing, tree) as i64;
+                (least, best) = if key < least {
+                    (key, number)
+                } else {
+                    (least, best)
+                };
+            }
+            if let (Some(ahead), Some(next_hop)) = (ahead.get_mut(best), next_hops.get(best)) {
+                *ahead += routes as i64;
+                *place = next_hop.place;
+                self.pass_on(next_hop, tree, routes);
+            }
+        }
+        for (next_hop, ahead) in next_hops.iter().zip(ahead) {
+            let split = &mut self.splits[next_hop.channel];
+            split.even += part;
+            split.ahead = ahead;
+        }
+    }
+
+    /// As [`take_least_ahead`](Self::take_least_ahead), for any number of next hops.
+    fn take_least_ahead_of(&mut self, node: DagNode, next_hops: &[NextHop], places: &mut [u8]) {
         let part = share(self.expected[node.switch], next_hops.len());
         for next_hop in next_hops {
-            // Fewer than 2^48 routes, and their fraction.
-            self.ahead[next_hop.channel] -= part as i64;
             self.expected[next_hop.to] += part;
+            let split = &mut self.splits[next_hop.channel];
+            split.even += part;
+            split.ahead -= part as i64;
         }
+        let routes = self.flow[node.switch];
         for (tree, (place, routes)) in places.iter_mut().zip(routes).enumerate() {
-            let key = |next_hop: &NextHop| {
-                let passing = self.flow[next_hop.to].get(tree).copied();
-                self.ahead[next_hop.channel] + passing.unwrap_or_default() as i64
+            let key = |next_hop: &&NextHop| {
+                let passing = of_tree(&self.flow[next_hop.to], tree);
+                self.splits[next_hop.channel].ahead + passing as i64
             };
-            let mut keys = next_hops.iter().map(|next_hop| (key(next_hop), *next_hop));
-            let Some(mut best) = keys.next() else {
-                return;
-            };
-            for other in keys {
-                best = if other.0 < best.0 { other } else { best };
-            }
-            let (_, next_hop) = best;
-            self.ahead[next_hop.channel] += routes as i64;
-            self.load[next_hop.channel] += routes;
-            *place = node.place_of(next_hop.channel);
-            if let Some(flow) = self.flow[next_hop.to].get_mut(tree) {
-                *flow += routes;
+            if let Some(next_hop) = next_hops.iter().min_by_key(key) {
+                self.splits[next_hop.channel].ahead += routes as i64;
+                *place = next_hop.place;
+                self.pass_on(next_hop, tree, routes);
             }
         }
     }
 
-    /// Lets the senders at every switch send to each tree of a group.
-    #[inline]
-    fn begin(&mut self, group: Group) {
-        let weight = group.weight << FRACTION;
-        let weights: [u64; SIDE_BY_SIDE] =
-            core::array::from_fn(|tree| if tree < group.count { weight } else { 0 });
-        for (flow, &senders) in self.flow.iter_mut().zip(self.senders.iter()) {
-            *flow = weights.map(|weight| weight * u64::from(senders));
+    /// Adds to the routes of a tree that pass the switch at the end of a next hop.
+    #[inline(always)]
+    fn pass_on(&mut self, next_hop: &NextHop, tree: usize, routes: u64) {
+        if let Some(flow) = self.flow[next_hop.to].get_mut(tree) {
+            *flow += routes;
         }
     }
 
     /// Chooses the trees of a group: the farthest switches first, each by the load along the lightest path
-    /// behind a next hop and by the routes of the same tree that pass it already.
-    pub(super) fn choose(
+    /// behind a next hop and, in a direct network, by the routes of the same tree that pass it already. In fat
+    /// trees, where routes meet anyway, it is better to let them take the same channels early.
+    pub(super) fn choose(&mut self, group: Group, towards: DagTo<'_>, choices: ChoiceBlock<'_>) {
+        if self.is_direct {
+            self.choose_by_load::<true>(group, towards, choices);
+        } else {
+            self.choose_by_load::<false>(group, towards, choices);
+        }
+    }
+
+    /// `DIRECT` is [`is_direct`](Self::is_direct): what only direct networks need takes no time in others.
+    #[inline(always)]
+    fn choose_by_load<const DIRECT: bool>(
         &mut self,
         group: Group,
         towards: DagTo<'_>,
@@ -253,80 +377,94 @@ impl TreeChooser {
         }
         for node in towards.nodes().rev() {
             let places = choices.of(node.switch);
-            match towards.next_hops(node) {
-                [only] => {
-                    places.fill(node.place_of(only.channel));
-                    self.send_all(node.switch, *only);
-                }
-                [one, other] => self.assign(node, [*one, *other], places),
-                [one, two, three] => self.assign(node, [*one, *two, *three], places),
-                [one, two, three, four] => {
-                    self.assign(node, [*one, *two, *three, *four], places);
-                }
-                next_hops => self.assign_to_lightest(node, next_hops, places),
+            let next_hops = towards.next_hops(node);
+            match next_hops.len() {
+                1 => self.assign_to_only(node, next_hops, places),
+                2 => self.assign::<DIRECT, 2>(node, next_hops, places),
+                3 => self.assign::<DIRECT, 3>(node, next_hops, places),
+                4 => self.assign::<DIRECT, 4>(node, next_hops, places),
+                _ => self.assign_to_lightest::<DIRECT>(node, next_hops, places),
             }
         }
     }
 
-    /// Sends all routes that pass a switch over one channel.
+    /// Gives all trees the first next hop.
     #[inline]
-    fn send_all(&mut self, from: SwitchIdx, next_hop: NextHop) {
-        let routes = self.flow[from];
+    fn assign_to_only(&mut self, node: DagNode, next_hops: &[NextHop], places: &mut [u8]) {
+        let Some(next_hop) = next_hops.first() else {
+            return;
+        };
+        match places {
+            // Such a store needs no call.
+            [one, two, three, four] => {
+                (*one, *two) = (next_hop.place, next_hop.place);
+                (*three, *four) = (next_hop.place, next_hop.place);
+            }
+            places => places.fill(next_hop.place),
+        }
+        let routes = self.flow[node.switch];
         self.load[next_hop.channel] += routes.iter().sum::<u64>();
         for (flow, routes) in self.flow[next_hop.to].iter_mut().zip(routes) {
             *flow += routes;
         }
     }
 
-    /// Gives each tree the lightest of few next hops.
+    /// Gives each tree the lightest of `LEN` next hops.
     #[inline]
-    fn assign<const LEN: usize>(
+    fn assign<const DIRECT: bool, const LEN: usize>(
         &mut self,
         node: DagNode,
-        next_hops: [NextHop; LEN],
+        next_hops: &[NextHop],
         places: &mut [u8],
     ) {
-        let meeting = self.meeting;
-        let behind = next_hops.map(|next_hop| self.weight[next_hop.to]);
-        let mut load = next_hops.map(|next_hop| self.load[next_hop.channel]);
+        let Some(next_hops) = next_hops.first_chunk::<LEN>() else {
+            return;
+        };
+        let mut keys = each(next_hops, |next_hop| {
+            self.load[next_hop.channel] + self.weight[next_hop.to]
+        });
+        let before = keys;
+        let passing = each(next_hops, |next_hop| {
+            if DIRECT {
+                self.flow[next_hop.to]
+            } else {
+                [0; SIDE_BY_SIDE]
+            }
+        });
         let routes = self.flow[node.switch];
         for (tree, (place, routes)) in places.iter_mut().zip(routes).enumerate() {
             let (mut least, mut best) = (u64::MAX, 0);
-            for (number, ((next_hop, load), behind)) in
-                next_hops.iter().zip(&load).zip(behind).enumerate()
-            {
-                let passing = self.flow[next_hop.to]
-                    .get(tree)
-                    .copied()
-                    .unwrap_or_default();
-                let key = load + behind + (passing & meeting);
+            for (number, (key, passing)) in keys.iter().zip(&passing).enumerate() {
+                let key = key + of_tree(passing, tree);
                 (least, best) = if key < least {
                     (key, number)
                 } else {
                     (least, best)
                 };
             }
-            if let (Some(load), Some(next_hop)) = (load.get_mut(best), next_hops.get(best)) {
-                *load += routes;
-                *place = node.place_of(next_hop.channel);
-                if let Some(flow) = self.flow[next_hop.to].get_mut(tree) {
-                    *flow += routes;
-                }
+            if let (Some(key), Some(next_hop)) = (keys.get_mut(best), next_hops.get(best)) {
+                *key += routes;
+                *place = next_hop.place;
+                self.pass_on(next_hop, tree, routes);
             }
         }
-        for (next_hop, load) in next_hops.iter().zip(load) {
-            self.load[next_hop.channel] = load;
+        for (next_hop, (key, before)) in next_hops.iter().zip(keys.into_iter().zip(before)) {
+            self.load[next_hop.channel] += key - before;
         }
     }
 
     /// As [`assign`](Self::assign), for any number of next hops.
-    fn assign_to_lightest(&mut self, node: DagNode, next_hops: &[NextHop], places: &mut [u8]) {
+    fn assign_to_lightest<const DIRECT: bool>(
+        &mut self,
+        node: DagNode,
+        next_hops: &[NextHop],
+        places: &mut [u8],
+    ) {
         let Self {
             load,
             flow,
             weight,
             keys,
-            meeting,
             ..
         } = self;
         let routes = flow[node.switch];
@@ -338,8 +476,12 @@ impl TreeChooser {
         );
         for (tree, (place, routes)) in places.iter_mut().zip(routes).enumerate() {
             let loads = keys.iter().zip(next_hops).map(|(key, next_hop)| {
-                let passing = flow[next_hop.to].get(tree).copied().unwrap_or_default();
-                key + (passing & *meeting)
+                let passing = if DIRECT {
+                    flow[next_hop.to].get(tree).copied().unwrap_or_default()
+                } else {
+                    0
+                };
+                key + passing
             });
             // The next hop's number is the key's low byte (a switch has 254 ports at most), so that the
             // minimum needs no branch.
@@ -349,7 +491,7 @@ impl TreeChooser {
                 continue;
             };
             *key += routes;
-            *place = node.place_of(next_hop.channel);
+            *place = next_hop.place;
             load[next_hop.channel] += routes;
             if let Some(flow) = flow[next_hop.to].get_mut(tree) {
                 *flow += routes;
@@ -366,10 +508,7 @@ impl TreeChooser {
     ) {
         self.begin(group);
         for node in towards.nodes().rev() {
-            if let Some(first) = towards.next_hops(node).first() {
-                choices.of(node.switch).fill(node.place_of(first.channel));
-                self.send_all(node.switch, *first);
-            }
+            self.assign_to_only(node, towards.next_hops(node), choices.of(node.switch));
         }
     }
 
@@ -385,7 +524,7 @@ impl TreeChooser {
             let routes = self.flow[node.switch];
             let places = choices.of(node.switch);
             for (tree, (&mut place, routes)) in places.iter_mut().zip(routes).enumerate() {
-                let channel = node.channel(place);
+                let channel = ChannelIdx(self.first[node.switch].0 + u32::from(place));
                 self.load[channel] -= routes;
                 if let Some(flow) = self.flow[self.to[channel]].get_mut(tree) {
                     *flow += routes;
