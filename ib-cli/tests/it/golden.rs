@@ -275,7 +275,7 @@ fn ctrl_c_is_status_130() {
     assert_eq!(status.code(), Some(130));
 }
 
-/// What a shell command prints on a terminal, which `script` gives it.
+/// The output of a shell command on a terminal, which `script` gives it.
 fn on_terminal(command: &str) -> String {
     let output = Command::new("script")
         .args(["-qec", command, "/dev/null"])

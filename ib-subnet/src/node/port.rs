@@ -32,7 +32,7 @@ pub struct SubnetPort {
     more: Option<Box<More>>,
 }
 
-/// What is known of end ports, and of external ports of switches where the configuration needs it.
+/// Facts of end ports, and of external ports of switches where the configuration needs them.
 #[derive(Clone, Debug, Default)]
 struct More {
     guid: Guid,

@@ -26,7 +26,7 @@ pub(super) struct ReadableField {
     content: Content,
 }
 
-/// What is printed of a field.
+/// The parts of a field that are printed.
 #[derive(Debug)]
 enum Content {
     /// A number, and what it means.

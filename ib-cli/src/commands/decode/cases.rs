@@ -82,10 +82,10 @@ impl Batch {
     }
 }
 
-/// What cases are read from.
+/// The source of cases.
 type Input = ReadProgress<Box<dyn Read + Send>>;
 
-/// What the progress bar says.
+/// The label of the progress bar.
 const DECODING: &str = "decoding";
 
 fn stdin() -> Input {

@@ -76,7 +76,7 @@ fn each<T, const LEN: usize>(
     next_hops.each_ref().map(map)
 }
 
-/// What a switch has for one tree of a group.
+/// The routes of one tree of a group at a switch.
 #[inline(always)]
 fn of_tree(flow: &[u64; SIDE_BY_SIDE], tree: usize) -> u64 {
     flow.get(tree).copied().unwrap_or_default()
@@ -89,7 +89,7 @@ fn of_tree(flow: &[u64; SIDE_BY_SIDE], tree: usize) -> u64 {
 pub(super) struct TreeChooser {
     /// Routes on each channel.
     load: IdxVec<ChannelIdx, u64>,
-    /// What [`choose_evenly`](Self::choose_evenly) knows of each channel.
+    /// The load of each channel beside that of an even split, for [`choose_evenly`](Self::choose_evenly).
     splits: IdxVec<ChannelIdx, Split>,
     to: IdxVec<ChannelIdx, SwitchIdx>,
     /// The first channel of every switch.
