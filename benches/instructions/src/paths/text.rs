@@ -64,6 +64,7 @@ fn json() -> Result<Work, Error> {
 fn readable_packet() -> Result<Work, Error> {
     let mut printer = ReadablePrinter::new(Terminal::PLAIN);
     print(rocev2()?, move |packet, line| {
+        printer.forget();
         for header in packet.headers() {
             let bytes = packet.bytes().get(header.offset..).unwrap_or_default();
             printer.structure(line, header.layout, bytes, Context::default());
@@ -79,6 +80,7 @@ fn readable_mad() -> Result<Work, Error> {
     smp.set_attribute(&info);
     let mut printer = ReadablePrinter::new(Terminal::PLAIN);
     print(smp.as_bytes().to_vec(), move |packet, line| {
+        printer.forget();
         let datagram = packet.bytes();
         for (layout, offset) in dissect::headers(datagram) {
             let bytes = datagram.get(offset..).unwrap_or_default();
