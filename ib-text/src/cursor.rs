@@ -8,9 +8,9 @@ use crate::{
     Constant,
     constant::BLOCK,
     digits::{
-        self, DIGITS, Digits, SMALL_BITS, hex_digits, is_plain, longest_zeros, sixteen_digits,
-        two_digits,
+        self, DIGITS, Digits, SMALL_BITS, hex_digits, longest_zeros, sixteen_digits, two_digits,
     },
+    escape,
 };
 
 /// A block of constant text and the digits after it.
@@ -104,6 +104,31 @@ impl<'a> Cursor<'a> {
         self.advance(text.len() + digits);
     }
 
+    /// Writes constant text and a decimal number after it.
+    #[inline(always)]
+    pub(crate) fn small(&mut self, before: &Constant, value: u8) {
+        self.labelled(before, |room| digits::small(value.into()).write(room));
+    }
+
+    /// Writes constant text and a decimal number after it.
+    #[inline(always)]
+    pub(crate) fn short(&mut self, before: &Constant, value: u16) {
+        self.labelled(before, |room| digits::short(room, value));
+    }
+
+    /// Writes constant text and the hexadecimal digits of eight bytes after it.
+    #[inline(always)]
+    pub(crate) fn octets(&mut self, before: &Constant, bytes: [u8; 8]) {
+        self.labelled(before, |room| sixteen_digits(room, bytes));
+    }
+
+    /// Goes on where `write`, which returns how many bytes it has written, stops.
+    #[inline(always)]
+    pub(crate) fn apart(&mut self, write: impl FnOnce(&mut [u8]) -> usize) {
+        let len = write(self.room);
+        self.advance(len);
+    }
+
     /// Goes on where `write` stops.
     #[inline(always)]
     pub fn aside(&mut self, write: impl FnOnce(&mut Cursor<'_>)) {
@@ -130,6 +155,12 @@ impl<'a> Cursor<'a> {
             self.decimal(value / EIGHT);
             self.block(&digits::padded((value % EIGHT) as u32), 8);
         }
+    }
+
+    /// Writes text of a length that the compiler knows.
+    #[inline(always)]
+    pub fn literal<const N: usize>(&mut self, text: &[u8; N]) {
+        self.block(text, N);
     }
 
     /// Writes text.
@@ -181,47 +212,54 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Writes bytes of text as the inside of a JSON string, those that are no UTF-8 as `\xff`.
+    /// Writes bytes of text as the inside of a JSON string, those that are no UTF-8 as `\xff`: up to six bytes for one.
     pub fn json_bytes(&mut self, bytes: &[u8]) {
-        for chunk in bytes.utf8_chunks() {
-            self.json_text(chunk.valid());
-            for &byte in chunk.invalid() {
-                self.text(b"\\\\x");
-                self.block(&two_digits(byte), 2);
-            }
+        if bytes
+            .iter()
+            .all(|&byte| byte.is_ascii() && escape::is_plain(byte))
+        {
+            return self.text(bytes);
         }
+        let mut rest = bytes;
+        while let Some((&byte, after)) = rest.split_first() {
+            let escaped = escape::of_byte(byte);
+            self.digits(escaped);
+            rest = match escaped.len {
+                0 => self.json_character(rest),
+                _ => after,
+            };
+        }
+    }
+
+    /// Writes the first character of `bytes`, which takes several; or the bytes that look like the start of one.
+    /// Returns the bytes after it.
+    fn json_character<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
+        /// Most bytes of a character.
+        const LONGEST: usize = 4;
+        let first = bytes.get(..LONGEST).unwrap_or(bytes);
+        let Some(chunk) = first.utf8_chunks().next() else {
+            return &[];
+        };
+        let len = match chunk.valid().chars().next() {
+            Some(character) => {
+                let len = character.len_utf8();
+                self.text(bytes.get(..len).unwrap_or_default());
+                len
+            }
+            None => {
+                let invalid = chunk.invalid();
+                for &byte in invalid {
+                    self.digits(escape::of_invalid(byte));
+                }
+                invalid.len()
+            }
+        };
+        bytes.get(len..).unwrap_or_default()
     }
 
     /// Writes text as the inside of a JSON string: up to six bytes for one.
     pub fn json_text(&mut self, text: &str) {
-        let mut rest = text.as_bytes();
-        while let Some(plain) = rest.iter().position(|&byte| !is_plain(byte)) {
-            let (before, from) = rest.split_at(plain);
-            self.text(before);
-            let Some((&byte, after)) = from.split_first() else {
-                return;
-            };
-            self.json_escape(byte);
-            rest = after;
-        }
-        self.text(rest);
-    }
-
-    /// Writes the escape of a character that a JSON string cannot hold as it is.
-    fn json_escape(&mut self, byte: u8) {
-        let letter = match byte {
-            b'"' | b'\\' => byte,
-            0x08 => b'b',
-            b'\t' => b't',
-            b'\n' => b'n',
-            0x0c => b'f',
-            b'\r' => b'r',
-            _ => {
-                self.text(b"\\u00");
-                return self.block(&two_digits(byte), 2);
-            }
-        };
-        self.block(&[b'\\', letter], 2);
+        self.json_bytes(text.as_bytes());
     }
 
     /// Writes the low `digits` hexadecimal digits of `value`: 16 at most.
@@ -231,6 +269,14 @@ impl<'a> Cursor<'a> {
         sixteen_digits(&mut all, value.to_be_bytes());
         let few = all.len().saturating_sub(digits);
         self.text(all.get(few..).unwrap_or_default());
+    }
+
+    /// Writes a few bytes in hexadecimal.
+    #[inline(always)]
+    pub fn hex_array<const N: usize>(&mut self, bytes: &[u8; N]) {
+        for &byte in bytes {
+            self.literal(&two_digits(byte));
+        }
     }
 
     /// Writes bytes in hexadecimal.

@@ -33,7 +33,7 @@ const ZEROS: u64 = ONES * b'0' as u64;
 /// The least number with nine digits.
 const NINE_DIGITS: u32 = 100_000_000;
 
-/// Digits of small numbers without leading zeros, and how many there are.
+/// The digits of small numbers, as [`few_digits`] gives them.
 static SMALL: [[u8; 4]; 1 << SMALL_BITS] = small_digits();
 
 #[allow(
@@ -44,19 +44,24 @@ const fn small_digits() -> [[u8; 4]; 1 << SMALL_BITS] {
     let mut table = [[0; 4]; 1 << SMALL_BITS];
     let mut value = 0;
     while value < table.len() {
-        let (a, b, c) = (
-            b'0' + (value / 100) as u8,
-            b'0' + (value / 10 % 10) as u8,
-            b'0' + (value % 10) as u8,
-        );
-        table[value] = match value {
-            0..10 => [c, 0, 0, 1],
-            10..100 => [b, c, 0, 2],
-            _ => [a, b, c, 3],
-        };
+        table[value] = few_digits(value);
         value += 1;
     }
     table
+}
+
+/// The digits of a number below 1000, and how many they are in the top two bits of the last byte.
+const fn few_digits(value: usize) -> [u8; 4] {
+    let (a, b, c) = (
+        b'0' + (value / 100) as u8,
+        b'0' + (value / 10 % 10) as u8,
+        b'0' + (value % 10) as u8,
+    );
+    match value {
+        0..10 => [c, 0, 0, 1 << 6],
+        10..100 => [b, c, 0, 2 << 6],
+        _ => [a, b, c, 3 << 6],
+    }
 }
 
 /// Bits of the numbers that [`small`] takes.
@@ -66,11 +71,67 @@ pub(crate) const SMALL_BITS: usize = 9;
 #[inline(always)]
 pub(crate) fn small(value: u32) -> Digits<4> {
     let index = value as usize % (1 << SMALL_BITS);
-    let [a, b, c, len] = SMALL.get(index).copied().unwrap_or_default();
+    let bytes = SMALL.get(index).copied().unwrap_or_default();
     Digits {
-        bytes: [a, b, c, len],
-        len: usize::from(len % 4),
+        bytes,
+        len: (u32::from_le_bytes(bytes) >> 30) as usize,
     }
+}
+
+/// The digits of the hundreds of numbers of 16 bits, as [`few_digits`] gives them; none of zero.
+static HUNDREDS: [[u8; 4]; 656] = hundreds();
+
+#[allow(
+    clippy::indexing_slicing,
+    reason = "evaluated at compile time, where an index past the end is an error"
+)]
+const fn hundreds() -> [[u8; 4]; 656] {
+    let mut table = [[0; 4]; 656];
+    let mut value = 1;
+    while value < table.len() {
+        table[value] = few_digits(value);
+        value += 1;
+    }
+    table
+}
+
+/// The two digits of the numbers below 100, first with leading zeros and then without.
+static LAST_TWO: [[u8; 2]; 200] = last_two_digits();
+
+#[allow(
+    clippy::indexing_slicing,
+    reason = "evaluated at compile time, where an index past the end is an error"
+)]
+const fn last_two_digits() -> [[u8; 2]; 200] {
+    let mut table = [[0; 2]; 200];
+    let mut value = 0;
+    while value < 100 {
+        let (tens, ones) = (b'0' + (value / 10) as u8, b'0' + (value % 10) as u8);
+        table[value] = [tens, ones];
+        table[100 + value] = if value < 10 { [ones, 0] } else { [tens, ones] };
+        value += 1;
+    }
+    table
+}
+
+/// Writes the decimal digits of a number of 16 bits; returns how many there are.
+#[inline(always)]
+pub(crate) fn short(room: &mut [u8; DIGITS], value: u16) -> usize {
+    let value = u32::from(value);
+    let (hundreds, rest) = (value / 100, value % 100);
+    let first = HUNDREDS.get(hundreds as usize).copied();
+    let first = first.unwrap_or_default();
+    let before = (u32::from_le_bytes(first) >> 30) as usize;
+    // Without hundreds, there is no leading zero.
+    let last = if value < 100 { 100 + value } else { rest };
+    let last = LAST_TWO.get(last as usize).copied().unwrap_or_default();
+    if let Some(room) = room.first_chunk_mut() {
+        *room = first;
+    }
+    if let Some(room) = room.get_mut(before..).and_then(<[u8]>::first_chunk_mut) {
+        *room = last;
+    }
+    before + if value < 10 { 1 } else { 2 }
 }
 
 /// The decimal digits of a number.
@@ -84,7 +145,7 @@ pub(crate) fn decimal(value: u32) -> Digits<DIGITS> {
         (digits.into(), 8 - leading as usize)
     } else {
         let high = small(value / NINE_DIGITS);
-        // The fourth byte is the length.
+        // The fourth byte holds the length.
         let first = u32::from_le_bytes(high.bytes) & 0x00ff_ffff;
         let last = eight_decimals(value % NINE_DIGITS) + ZEROS;
         let digits = u128::from(first) | u128::from(last) << (8 * high.len);
@@ -138,14 +199,24 @@ static HEXADECIMAL: [[u8; 2]; 256] = hexadecimal_digits();
     reason = "evaluated at compile time, where an index past the end is an error"
 )]
 const fn hexadecimal_digits() -> [[u8; 2]; 256] {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut table = [[0; 2]; 256];
     let mut value = 0;
     while value < 256 {
-        table[value] = [DIGITS[value >> 4], DIGITS[value & 15]];
+        table[value] = hexadecimal(value as u8);
         value += 1;
     }
     table
+}
+
+/// The two hexadecimal digits of a byte, for tables.
+pub(crate) const fn hexadecimal(byte: u8) -> [u8; 2] {
+    const fn digit(value: u8) -> u8 {
+        match value {
+            0..10 => b'0' + value,
+            _ => b'a' - 10 + value,
+        }
+    }
+    [digit(byte >> 4), digit(byte & 15)]
 }
 
 /// The two hexadecimal digits of a byte.
@@ -173,20 +244,12 @@ pub(crate) fn hex_digits(to: &mut [u8], bytes: &[u8]) {
 }
 
 /// Writes the sixteen hexadecimal digits of eight bytes; returns how many there are.
-///
-/// Out of line, because the table and eight bytes need more registers than a loop around it leaves.
-#[inline(never)]
+#[inline(always)]
 pub(crate) fn sixteen_digits(room: &mut [u8; DIGITS], bytes: [u8; 8]) -> usize {
     for (room, byte) in room.as_chunks_mut().0.iter_mut().zip(bytes) {
         *room = two_digits(byte);
     }
     DIGITS
-}
-
-/// Returns true if a byte of text needs no escape in a JSON string.
-#[inline(always)]
-pub(crate) fn is_plain(byte: u8) -> bool {
-    byte >= 0x20 && byte != b'"' && byte != b'\\'
 }
 
 #[cfg(test)]
@@ -207,6 +270,11 @@ mod tests {
             assert_eq!(text(decimal(value)), value.to_string());
             let low = value % NINE_DIGITS;
             assert_eq!(padded(low), format!("{low:08}").as_bytes());
+            if let Ok(value) = u16::try_from(value) {
+                let mut room = [0; DIGITS];
+                let len = short(&mut room, value);
+                assert_eq!(&room[..len], value.to_string().as_bytes());
+            }
             if value < 1 << SMALL_BITS {
                 assert_eq!(text(small(value)), value.to_string());
             }

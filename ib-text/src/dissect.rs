@@ -30,29 +30,14 @@ const CLASSES: &[&[ClassTable]] = &[
 ///
 /// Of a datagram that was cut short those that are whole. A [table](is_table) has its format however
 /// short it is; [`filled_up`] has the bytes for it.
-pub fn headers(datagram: &[u8]) -> impl Iterator<Item = (&'static Layout, usize)> {
-    let description = MadHeader::parse(datagram, 0)
-        .ok()
-        .map(|(header, _)| describe(CLASSES, header, datagram));
-    let format = description.map(|Description { format, .. }| (format, 0));
-    let attribute = description.and_then(|description| description.attribute);
-    let records = attribute.map_or(Records::NONE, |(layout, offset)| {
-        match SaHeaders::of(datagram) {
-            Some(headers) if offset == SA_DATA => headers.records(layout, datagram.len()),
-            _ => Records::one(layout, offset),
-        }
-    });
-    let is_table = is_table(datagram);
-    let whole = move |&(layout, offset): &(&'static Layout, usize)| {
-        offset.saturating_add(layout.len) <= datagram.len() || (is_table && offset == 0)
-    };
-    format.into_iter().chain(records).filter(whole)
+pub fn headers(datagram: &[u8]) -> impl Iterator<Item = (&'static Layout, usize)> + use<> {
+    Structures::of(datagram)
 }
 
 /// Returns true if these are the headers and the table of a message of subnet administration that a kernel has
 /// put together from its segments: they are as long as the table, shorter than a datagram perhaps.
 pub fn is_table(datagram: &[u8]) -> bool {
-    SaHeaders::of(datagram).is_some_and(|headers| headers.is_table() && !headers.is_packet())
+    SaHeaders::of(datagram).is_some_and(|headers| headers.is_whole_table())
 }
 
 /// The bytes of a [table](is_table), with zeros up to the length of a datagram.
@@ -96,6 +81,11 @@ impl<'a> SaHeaders<'a> {
         self.rmpp.active() && self.rmpp.rmpp_type() != RmppType::NONE
     }
 
+    /// Returns true if a table has been put together from its packets.
+    fn is_whole_table(&self) -> bool {
+        self.is_table() && !self.is_packet()
+    }
+
     /// The records of a datagram of `len` bytes.
     fn records(&self, layout: &'static Layout, len: usize) -> Records {
         let distance = usize::from(self.sa.attribute_offset()).saturating_mul(8);
@@ -126,6 +116,56 @@ impl<'a> SaHeaders<'a> {
             distance,
             left: whole,
         }
+    }
+}
+
+/// The structures of a datagram.
+struct Structures {
+    /// The format, until it has been returned, or if there is none.
+    format: Option<&'static Layout>,
+    records: Records,
+    /// Length of the datagram.
+    len: usize,
+}
+
+impl Structures {
+    const NONE: Self = Self {
+        format: None,
+        records: Records::NONE,
+        len: 0,
+    };
+
+    fn of(datagram: &[u8]) -> Self {
+        let Ok((header, _)) = MadHeader::parse(datagram, 0) else {
+            return Self::NONE;
+        };
+        let Description { format, attribute } = describe(CLASSES, header, datagram);
+        let headers = SaHeaders::of(datagram);
+        let records = attribute.map_or(Records::NONE, |(layout, offset)| match &headers {
+            Some(headers) if offset == SA_DATA => headers.records(layout, datagram.len()),
+            _ => Records::one(layout, offset),
+        });
+        let is_whole =
+            format.len <= datagram.len() || headers.is_some_and(|headers| headers.is_whole_table());
+        Self {
+            format: Some(format).filter(|_| is_whole),
+            records,
+            len: datagram.len(),
+        }
+    }
+}
+
+impl Iterator for Structures {
+    type Item = (&'static Layout, usize);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(format) = self.format.take() {
+            return Some((format, 0));
+        }
+        // Records ascend: after one that was cut there is none.
+        let (layout, offset) = self.records.next()?;
+        (offset.saturating_add(layout.len) <= self.len).then_some((layout, offset))
     }
 }
 

@@ -9,7 +9,7 @@ mod format;
 
 use ib_wire::table::Layout;
 
-use crate::{Cursor, Line, last::Last};
+use crate::{Constant, Cursor, Line, last::Last};
 pub use format::FieldFormat;
 
 /// The format of fields.
@@ -38,7 +38,7 @@ pub struct FieldPrinter {
 struct HeaderPrinter {
     layout: &'static Layout,
     /// Text before the structure's offset; only JSON prints the offset.
-    name: Box<str>,
+    name: Vec<Constant>,
     format: FieldFormat,
     /// Equal if the offset is too.
     last: Last<usize>,
@@ -101,7 +101,7 @@ impl HeaderPrinter {
         };
         Self {
             layout,
-            name: name.into(),
+            name: Constant::blocks(&name).collect(),
             format: FieldFormat::of_layout(style, layout),
             last: Last::default(),
         }
@@ -114,12 +114,17 @@ impl HeaderPrinter {
             return line.repeat(text);
         }
         let start = line.len();
-        let mut cursor = line.room(self.name.len() + Cursor::DECIMAL + self.format.room());
-        cursor.text(self.name.as_bytes());
-        if style == Style::Json {
-            cursor.aside(|cursor| cursor.decimal(offset as u64));
+        let name = self.name.len() * Cursor::STEP;
+        let mut cursor = line.room(name + Cursor::DECIMAL + self.format.room());
+        for text in &self.name {
+            cursor.constant(text);
         }
-        self.format.write(&mut cursor, structure);
+        match (style, u8::try_from(offset)) {
+            (Style::Plain, _) => {}
+            (Style::Json, Ok(offset)) => cursor.small(&Constant::EMPTY, offset),
+            (Style::Json, Err(_)) => cursor.aside(|cursor| cursor.decimal(offset as u64)),
+        }
+        cursor.apart(|room| self.format.write_apart(room, structure));
         let len = cursor.len();
         line.advance(len);
         self.last.keep(offset, structure, start..line.len());

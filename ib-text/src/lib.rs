@@ -22,6 +22,7 @@ mod cursor;
 mod digits;
 pub mod dissect;
 mod encode;
+mod escape;
 mod field_name;
 mod fields;
 pub mod hex;

@@ -106,7 +106,16 @@ impl Line {
     /// Appends one byte.
     #[inline]
     pub fn byte(&mut self, byte: u8) {
-        self.text(&[byte]);
+        self.literal(&[byte]);
+    }
+
+    /// Appends text of a length that the compiler knows.
+    #[inline]
+    pub fn literal<const N: usize>(&mut self, text: &[u8; N]) {
+        let room = self.slice(N).first_chunk_mut();
+        if let Some(room) = room {
+            *room = *text;
+        }
     }
 
     /// Appends a decimal number.
@@ -130,7 +139,7 @@ impl Line {
 
     /// Appends text as the inside of a JSON string.
     pub fn json_text(&mut self, text: &str) {
-        let mut cursor = self.room(6 * text.len());
+        let mut cursor = self.room(6 * text.len() + Cursor::STEP);
         cursor.json_text(text);
         let len = cursor.len();
         self.advance(len);
@@ -231,6 +240,40 @@ mod tests {
             let json = written(|line| line.json_text(text));
             let json = format!("\"{}\"", json.trim_matches('|'));
             assert_eq!(json, serde_json::to_string(text).unwrap());
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_escaped_one_by_one() {
+        let expected = |bytes: &[u8]| -> String {
+            let chunks = bytes.utf8_chunks().map(|chunk| {
+                let text = serde_json::to_string(chunk.valid()).unwrap();
+                let text = text[1..text.len() - 1].to_owned();
+                let bytes = chunk.invalid().iter();
+                text + &bytes
+                    .map(|byte| format!("\\\\x{byte:02x}"))
+                    .collect::<String>()
+            });
+            chunks.collect()
+        };
+        // Every pair of bytes, alone and inside what may be longer characters.
+        for first in 0..=255 {
+            for second in 0..=255 {
+                for bytes in [
+                    &[first, second][..],
+                    &[b'a', first, second, 0x80, b'b'],
+                    &[0xf0, first, second, 0xbf, 0x80],
+                    &[0xe2, first, second],
+                ] {
+                    let print = |line: &mut Line| {
+                        let mut cursor = line.room(6 * bytes.len() + Cursor::STEP);
+                        cursor.json_bytes(bytes);
+                        let len = cursor.len();
+                        line.advance(len);
+                    };
+                    assert_eq!(written(print), format!("|{}|", expected(bytes)));
+                }
+            }
         }
     }
 }

@@ -6,9 +6,8 @@ use ib_wire::{
 };
 
 use crate::{
-    Constant, Cursor,
-    digits::{self, SMALL_BITS},
-    window::{Window, eight_bytes},
+    Constant, Cursor, digits,
+    window::{InByte, Octets, Window},
 };
 
 /// A value without structure, and where it is.
@@ -16,12 +15,14 @@ use crate::{
 pub(crate) enum Value {
     /// None: the text is longer than a block, or the last one.
     Nothing,
-    /// A number of up to [`SMALL_BITS`].
-    Small(Window),
+    /// A number inside a byte.
+    Small(InByte),
+    /// Another number of up to 16 bits.
+    Short(Window),
     /// A number of up to 32 bits.
     Number(Window),
     /// Sixteen hexadecimal digits of a number.
-    Octets { start: u32 },
+    Octets(Octets),
     /// Hexadecimal digits of a number.
     Wide { bit_offset: u32, bits: u8 },
     /// An IPv6 address.
@@ -35,8 +36,10 @@ pub(crate) enum Value {
 impl Value {
     /// The value of an unsigned field in a structure of `len` bytes.
     pub(crate) fn of_number(field: &Field, len: usize) -> Self {
-        if field.bits <= SMALL_BITS {
-            Self::Small(Window::of(field, len))
+        if let Some(place) = InByte::of(field) {
+            Self::Small(place)
+        } else if field.bits <= 16 {
+            Self::Short(Window::of(field, len))
         } else if field.bits <= 32 {
             Self::Number(Window::of(field, len))
         } else {
@@ -47,9 +50,7 @@ impl Value {
     /// The value of an unsigned field as hexadecimal digits.
     pub(crate) fn hexadecimal(field: &Field) -> Self {
         if field.bits == 64 && field.bit_offset.is_multiple_of(8) {
-            Self::Octets {
-                start: (field.bit_offset / 8) as u32,
-            }
+            Self::Octets(Octets::of(field))
         } else {
             Self::Wide {
                 bit_offset: field.bit_offset as u32,
@@ -62,8 +63,9 @@ impl Value {
     #[inline(always)]
     pub(crate) fn number(&self, bytes: &[u8]) -> Option<u64> {
         match *self {
-            Self::Small(window) | Self::Number(window) => Some(window.load(bytes).into()),
-            Self::Octets { start } => Some(u64::from_be_bytes(eight_bytes(bytes, start as usize))),
+            Self::Small(place) => Some(place.load(bytes).into()),
+            Self::Short(window) | Self::Number(window) => Some(window.load(bytes).into()),
+            Self::Octets(place) => Some(u64::from_be_bytes(place.load(bytes))),
             Self::Wide { bit_offset, bits } => {
                 load_bits(bytes, bit_offset as usize, usize::from(bits))
             }
@@ -76,8 +78,9 @@ impl Value {
         match self {
             Self::Nothing => 0,
             Self::Small(_) => 3,
+            Self::Short(_) => 5,
             Self::Number(_) => 10,
-            Self::Octets { .. } | Self::Wide { .. } => 16,
+            Self::Octets(_) | Self::Wide { .. } => 16,
             Self::Gid { .. } => 40,
             Self::Bytes { len, .. } => 2 * len as usize,
             // A control character becomes `\u0001`, a byte that is no text `\\xff`.
@@ -90,17 +93,15 @@ impl Value {
     pub(crate) fn print(&self, cursor: &mut Cursor<'_>, before: &Constant, bytes: &[u8]) {
         match *self {
             Self::Nothing => cursor.constant(before),
-            Self::Small(window) => {
-                let value = window.load(bytes);
-                cursor.labelled(before, |room| digits::small(value).write(room));
-            }
+            Self::Small(place) => cursor.small(before, place.load(bytes)),
+            Self::Short(window) => cursor.short(before, window.load(bytes) as u16),
             Self::Number(window) => {
                 let value = window.load(bytes);
                 cursor.labelled(before, |room| digits::decimal(value).write(room));
             }
-            Self::Octets { start } => {
-                let octets = eight_bytes(bytes, start as usize);
-                cursor.labelled(before, |room| digits::sixteen_digits(room, octets));
+            Self::Bytes { start, len } => {
+                cursor.constant(before);
+                cursor.hex_bytes(octets(bytes, start, len));
             }
             _ => {
                 cursor.constant(before);
@@ -109,30 +110,37 @@ impl Value {
         }
     }
 
-    /// Prints a value that is no number of a usual length.
+    /// Prints a value that takes longer.
     #[inline(never)]
     fn print_long(&self, cursor: &mut Cursor<'_>, bytes: &[u8]) {
-        let octets = |start: u32, len: u32| {
-            let start = start as usize;
-            bytes.get(start..start + len as usize).unwrap_or_default()
-        };
         match *self {
-            Self::Nothing | Self::Small(_) | Self::Number(_) | Self::Octets { .. } => {}
+            Self::Nothing
+            | Self::Small(_)
+            | Self::Short(_)
+            | Self::Number(_)
+            | Self::Bytes { .. } => {}
+            Self::Octets(place) => cursor.octets(&Constant::EMPTY, place.load(bytes)),
             Self::Wide { bits, .. } => {
                 let digits = usize::from(bits).div_ceil(4);
                 cursor.hex(self.number(bytes).unwrap_or(0), digits);
             }
             Self::Gid { start } => {
-                if let Some(gid) = octets(start, 16).first_chunk() {
+                if let Some(gid) = octets(bytes, start, 16).first_chunk() {
                     cursor.gid(Gid(*gid));
                 }
             }
-            Self::Bytes { start, len } => cursor.hex_bytes(octets(start, len)),
             Self::Text { start, len } => {
-                let octets = octets(start, len);
+                let octets = octets(bytes, start, len);
                 let text = octets.split(|&byte| byte == 0).next().unwrap_or_default();
                 cursor.json_bytes(text);
             }
         }
     }
+}
+
+/// `len` bytes from `start`.
+#[inline(always)]
+fn octets(bytes: &[u8], start: u32, len: u32) -> &[u8] {
+    let start = start as usize;
+    bytes.get(start..start + len as usize).unwrap_or_default()
 }

@@ -1,6 +1,33 @@
-//! Numbers of up to 32 bits, read by one load of eight bytes.
+//! Places of numbers, each read by one load: of a byte that holds all of a number, else of eight bytes.
 
 use ib_wire::table::Field;
+
+/// The place of a number inside a byte: those above `shift` of the byte at `start`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InByte {
+    start: u32,
+    shift: u8,
+    mask: u8,
+}
+
+impl InByte {
+    /// The place of `field`; `None` if it is in several bytes.
+    pub(crate) fn of(field: &Field) -> Option<Self> {
+        let after = 8usize.checked_sub(field.bit_offset % 8 + field.bits)?;
+        Some(Self {
+            start: (field.bit_offset / 8) as u32,
+            shift: after as u8,
+            mask: u8::MAX >> (8 - field.bits.clamp(1, 8)),
+        })
+    }
+
+    /// The number in the structure of `bytes`; zero after the end.
+    #[inline(always)]
+    pub(crate) fn load(self, bytes: &[u8]) -> u8 {
+        let byte = bytes.get(self.start as usize).copied().unwrap_or(0);
+        (u32::from(byte) >> (self.shift % 32)) as u8 & self.mask
+    }
+}
 
 /// The place of a number of up to 32 bits: those above `shift` of the eight bytes from `start`.
 #[derive(Clone, Copy, Debug)]
@@ -32,9 +59,30 @@ impl Window {
     }
 }
 
+/// The place of eight bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Octets {
+    start: u32,
+}
+
+impl Octets {
+    /// The place of `field`, of 64 bits from the first one of a byte.
+    pub(crate) fn of(field: &Field) -> Self {
+        Self {
+            start: (field.bit_offset / 8) as u32,
+        }
+    }
+
+    /// The bytes in the structure of `bytes`; zeros after its end.
+    #[inline(always)]
+    pub(crate) fn load(self, bytes: &[u8]) -> [u8; 8] {
+        eight_bytes(bytes, self.start as usize)
+    }
+}
+
 /// The eight bytes from `start`, zeros after the end.
 #[inline(always)]
-pub(crate) fn eight_bytes(bytes: &[u8], start: usize) -> [u8; 8] {
+fn eight_bytes(bytes: &[u8], start: usize) -> [u8; 8] {
     let window = bytes.get(start..start + 8);
     match window.and_then(|window| window.first_chunk()) {
         Some(window) => *window,

@@ -3,21 +3,37 @@
 use ib_wire::table::{Field, FieldKind, Layout};
 
 use super::Style;
-use crate::{Constant, Cursor, Line, value::Value};
+use crate::{
+    Constant, Cursor, Line,
+    value::Value,
+    window::{InByte, Octets, Window},
+};
 
 /// Prints the fields of a structure: constant text and values by turns.
 #[derive(Debug)]
 pub struct FieldFormat {
-    steps: Vec<FormatItem>,
+    runs: Vec<Run>,
     /// Room that the whole may touch.
     room: usize,
 }
 
+/// Neighbours whose values are printed alike: one loop for each kind takes fewer branches than one loop for all.
 #[derive(Debug)]
-struct FormatItem {
+enum Run {
+    Small(Vec<Step<InByte>>),
+    Short(Vec<Step<Window>>),
+    Octets(Vec<Step<Octets>>),
+    Other(Vec<Step<Value>>),
+}
+
+/// Steps below this number are one run: to go from run to run would take longer than the branches.
+const FEW: usize = 6;
+
+#[derive(Debug)]
+struct Step<V> {
     /// Everything since the value before, or the next part of it.
     before: Constant,
-    value: Value,
+    value: V,
 }
 
 impl FieldFormat {
@@ -62,12 +78,56 @@ impl FieldFormat {
         line.advance(len);
     }
 
+    /// As [`write`](Self::write), for structures of many fields: apart from its caller, the loop has more registers. Returns
+    /// the length of the text.
+    #[inline(never)]
+    pub(crate) fn write_apart(&self, room: &mut [u8], bytes: &[u8]) -> usize {
+        let mut cursor = Cursor::new(room);
+        self.write(&mut cursor, bytes);
+        cursor.len()
+    }
+
     /// Writes the structure of `bytes`, all of them, into [`room`](Self::room).
     #[inline(always)]
     pub fn write(&self, cursor: &mut Cursor<'_>, bytes: &[u8]) {
-        for step in &self.steps {
-            step.value.print(cursor, &step.before, bytes);
+        for run in &self.runs {
+            match run {
+                Run::Small(steps) => {
+                    for step in steps {
+                        cursor.small(&step.before, step.value.load(bytes));
+                    }
+                }
+                Run::Short(steps) => {
+                    for step in steps {
+                        cursor.short(&step.before, step.value.load(bytes) as u16);
+                    }
+                }
+                Run::Octets(steps) => {
+                    for step in steps {
+                        cursor.octets(&step.before, step.value.load(bytes));
+                    }
+                }
+                Run::Other(steps) => {
+                    for step in steps {
+                        step.value.print(cursor, &step.before, bytes);
+                    }
+                }
+            }
         }
+    }
+}
+
+/// Adds a step to the last run, or to a new one if its value is printed in another way.
+fn add(runs: &mut Vec<Run>, Step { before, value }: Step<Value>) {
+    match (value, runs.last_mut()) {
+        (Value::Small(value), Some(Run::Small(steps))) => steps.push(Step { before, value }),
+        (Value::Small(value), _) => runs.push(Run::Small(vec![Step { before, value }])),
+        (Value::Short(value), Some(Run::Short(steps))) => steps.push(Step { before, value }),
+        (Value::Short(value), _) => runs.push(Run::Short(vec![Step { before, value }])),
+        (Value::Octets(value), Some(Run::Octets(steps))) => steps.push(Step { before, value }),
+        (Value::Octets(value), _) => runs.push(Run::Octets(vec![Step { before, value }])),
+        (_, Some(Run::Other(steps))) => steps.push(Step { before, value }),
+        (_, _) => runs.push(Run::Other(vec![Step { before, value }])),
     }
 }
 
@@ -78,7 +138,7 @@ struct Compiler {
     len: usize,
     /// Constant text since the last value.
     text: String,
-    steps: Vec<FormatItem>,
+    steps: Vec<Step<Value>>,
 }
 
 impl Compiler {
@@ -99,9 +159,15 @@ impl Compiler {
         let longest: usize = steps
             .map(|step| step.before.len() + step.value.longest())
             .sum();
+        let mut runs = Vec::new();
+        if self.steps.len() < FEW {
+            runs.push(Run::Other(self.steps));
+        } else {
+            self.steps.into_iter().for_each(|step| add(&mut runs, step));
+        }
         FieldFormat {
+            runs,
             room: longest + Cursor::STEP,
-            steps: self.steps,
         }
     }
 
@@ -133,7 +199,9 @@ impl Compiler {
         let (start, len) = ((field.bit_offset / 8) as u32, (field.bits / 8) as u32);
         match field.kind {
             FieldKind::Uint => match Value::of_number(field, self.len) {
-                number @ (Value::Small(_) | Value::Number(_)) => self.step("", number, ""),
+                number @ (Value::Small(_) | Value::Short(_) | Value::Number(_)) => {
+                    self.step("", number, "")
+                }
                 number => self.quoted("0x", number),
             },
             FieldKind::Gid => self.quoted("", Value::Gid { start }),
@@ -185,7 +253,7 @@ impl Compiler {
         // The last block of the text takes the value.
         match self.steps.last_mut() {
             Some(step) if matches!(step.value, Value::Nothing) => step.value = value,
-            _ => self.steps.push(FormatItem {
+            _ => self.steps.push(Step {
                 before: Constant::EMPTY,
                 value,
             }),
@@ -195,7 +263,7 @@ impl Compiler {
 
     /// Adds the constant text since the last value.
     fn flush(&mut self) {
-        let blocks = Constant::blocks(&self.text).map(|before| FormatItem {
+        let blocks = Constant::blocks(&self.text).map(|before| Step {
             before,
             value: Value::Nothing,
         });

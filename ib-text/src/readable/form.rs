@@ -5,7 +5,7 @@ use ib_wire::{
     table::{Field, FieldKind, load_bits},
 };
 
-use crate::{Cursor, Line, digits::is_plain};
+use crate::{Cursor, Line, escape::is_plain};
 
 /// Fields whose numbers are written in hexadecimal: keys and masks.
 const HEXADECIMAL: [&str; 8] = [

@@ -1,0 +1,74 @@
+//! Bytes of text inside a JSON string, from a table.
+
+use crate::digits::{Digits, hexadecimal};
+
+/// Most bytes of what stands for one byte, and one more.
+const LONGEST: usize = 8;
+
+/// The text of each byte, its length in the last byte: zero for a byte that begins a character of several.
+static ESCAPED: [[u8; LONGEST]; 256] = escaped();
+
+#[allow(
+    clippy::indexing_slicing,
+    reason = "evaluated at compile time, where an index past the end is an error"
+)]
+const fn escaped() -> [[u8; LONGEST]; 256] {
+    let mut table = [[0; LONGEST]; 256];
+    let mut byte = 0;
+    while byte < table.len() {
+        table[byte] = escape(byte as u8);
+        byte += 1;
+    }
+    table
+}
+
+const fn escape(byte: u8) -> [u8; LONGEST] {
+    let letter = match byte {
+        b'"' | b'\\' => byte,
+        0x08 => b'b',
+        b'\t' => b't',
+        b'\n' => b'n',
+        0x0c => b'f',
+        b'\r' => b'r',
+        0..0x20 => {
+            let [high, low] = hexadecimal(byte);
+            return [b'\\', b'u', b'0', b'0', high, low, 0, 6];
+        }
+        0x20..0x80 => return [byte, 0, 0, 0, 0, 0, 0, 1],
+        // All others are the first byte of no character.
+        0xc2..0xf5 => return [0; LONGEST],
+        _ => return no_text(byte),
+    };
+    [b'\\', letter, 0, 0, 0, 0, 0, 2]
+}
+
+const fn no_text(byte: u8) -> [u8; LONGEST] {
+    let [high, low] = hexadecimal(byte);
+    [b'\\', b'\\', b'x', high, low, 0, 0, 5]
+}
+
+/// Returns true if a byte of text needs no escape in a JSON string.
+#[inline(always)]
+pub(crate) fn is_plain(byte: u8) -> bool {
+    byte >= 0x20 && byte != b'"' && byte != b'\\'
+}
+
+/// The text of a byte; empty for one that begins a character of several, if others follow.
+#[inline(always)]
+pub(crate) fn of_byte(byte: u8) -> Digits<LONGEST> {
+    text(ESCAPED.get(usize::from(byte)).copied().unwrap_or_default())
+}
+
+/// The text of a byte that is part of no character.
+pub(crate) fn of_invalid(byte: u8) -> Digits<LONGEST> {
+    text(no_text(byte))
+}
+
+#[inline(always)]
+fn text(bytes: [u8; LONGEST]) -> Digits<LONGEST> {
+    let [.., len] = bytes;
+    Digits {
+        bytes,
+        len: len.into(),
+    }
+}
