@@ -4,7 +4,7 @@ use ib_wire::{FlowControlPacket, Start};
 
 use super::{
     Decoder,
-    parts::{json_crc, json_error, plain_bytes, plain_crc, plain_faults},
+    parts::{JSON_CRC, json_crc, json_error, plain_bytes, plain_crc, plain_faults},
 };
 use ib_text::{Context, FieldPrinter, Line, ReadablePrinter, Style, Terminal, dump};
 
@@ -56,7 +56,10 @@ impl Decoder for LinkDecoder {
                     line.byte(b'"');
                 }
                 line.text(b",\"icrc\":null,\"vcrc\":null,\"lpcrc\":");
-                json_crc(line, lpcrc.as_ref());
+                let mut cursor = line.room(JSON_CRC);
+                json_crc(&mut cursor, lpcrc.as_ref());
+                let len = cursor.len();
+                line.advance(len);
                 line.text(b",\"error\":");
                 json_error(line, error);
                 line.text(b"}\n");

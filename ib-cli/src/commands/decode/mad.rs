@@ -61,65 +61,69 @@ impl Decoder for MadDecoder {
     }
 
     fn decode(&mut self, _start: Start, case: &[u8], line: &mut Line) -> bool {
-        let mut separator = Separator::new(self.style);
-        if self.style == Style::Json {
-            line.text(b"{\"headers\":[");
-        }
         let filled = filled_up(case);
-        let mut decoded = 0;
-        // Of a datagram that is cut short inside its format, the header that all have.
-        let is_cut = (MadHeader::LEN..MAD_LEN).contains(&filled.len());
-        let common = is_cut.then_some((MadHeader::LAYOUT, 0));
-        let structures = common.into_iter().chain(headers(case));
-        if self.style == Style::Plain {
-            decoded = print_structures(&mut self.text, line, &filled, structures);
-        } else {
-            for (layout, offset) in structures {
-                let end = offset + layout.len;
-                if let Some(bytes) = filled.get(offset..end) {
-                    separator.print(line);
-                    self.json.header(line, layout, offset, bytes);
-                    decoded = decoded.max(end);
-                }
-            }
-        }
-        let is_table = filled.len() > case.len();
-        let rest = case.get(decoded..).unwrap_or_default();
         let is_whole = filled.len() >= MAD_LEN;
         match self.style {
-            Style::Json => {
-                line.text(b"],\"payload\":\"");
-                line.hex_bytes(rest);
-                line.byte(b'"');
-                if is_table {
-                    line.text(b",\"length\":");
-                    line.decimal(case.len() as u64);
-                }
-                line.text(b",\"icrc\":null,\"vcrc\":null,\"error\":");
-                if is_whole {
-                    line.text(b"null}\n");
-                } else {
-                    line.text(b"{\"kind\":\"truncated\",\"offset\":");
-                    line.decimal(decoded as u64);
-                    line.text(b",\"message\":\"");
-                    line.display(short(case.len()));
-                    line.text(b"\"}}\n");
-                }
-            }
+            Style::Json => self.json(case, &filled, line),
             Style::Plain => {
+                let structures = cut_header(&filled).into_iter().chain(headers(case));
+                let decoded = print_structures(&mut self.text, line, &filled, structures);
+                let rest = case.get(decoded..).unwrap_or_default();
                 dump(self.text.terminal(), line, "rest", rest);
                 if !is_whole {
-                    line.display(format_args!(
-                        "{:<9} truncated: {}\n",
-                        "error",
-                        short(case.len())
-                    ));
+                    let (word, what) = ("error", short(case.len()));
+                    line.display(format_args!("{word:<9} truncated: {what}\n"));
                 }
                 line.byte(b'\n');
             }
         }
         is_whole
     }
+}
+
+impl MadDecoder {
+    /// The document of a datagram; `filled` is the datagram with the bytes that a table lacks.
+    fn json(&mut self, case: &[u8], filled: &[u8], line: &mut Line) {
+        line.literal(b"{\"headers\":[");
+        let mut separator = Separator::new();
+        let mut decoded = 0;
+        let mut print = |(layout, offset): (&'static Layout, usize)| {
+            let end = offset + layout.len;
+            if let Some(bytes) = filled.get(offset..end) {
+                separator.print(line);
+                self.json.header(line, layout, offset, bytes);
+                decoded = decoded.max(end);
+            }
+        };
+        if let Some(structure) = cut_header(filled) {
+            print(structure);
+        }
+        for structure in headers(case) {
+            print(structure);
+        }
+        line.literal(b"],\"payload\":\"");
+        line.hex_bytes(case.get(decoded..).unwrap_or_default());
+        line.byte(b'"');
+        if filled.len() > case.len() {
+            line.literal(b",\"length\":");
+            line.decimal(case.len() as u64);
+        }
+        line.literal(b",\"icrc\":null,\"vcrc\":null,\"error\":");
+        if filled.len() >= MAD_LEN {
+            return line.literal(b"null}\n");
+        }
+        line.literal(b"{\"kind\":\"truncated\",\"offset\":");
+        line.decimal(decoded as u64);
+        line.literal(b",\"message\":\"");
+        line.display(short(case.len()));
+        line.literal(b"\"}}\n");
+    }
+}
+
+/// The header that all datagrams have, of one that is cut short inside its format.
+fn cut_header(datagram: &[u8]) -> Option<(&'static Layout, usize)> {
+    let is_cut = (MadHeader::LEN..MAD_LEN).contains(&datagram.len());
+    is_cut.then_some((MadHeader::LAYOUT, 0))
 }
 
 fn short(len: usize) -> impl std::fmt::Display {

@@ -5,7 +5,7 @@ use ib_wire::{CrcCheck, Packet, Qpn, Start, Transport};
 use super::{
     Decoder,
     mad::print_structures,
-    parts::{Separator, json_crc, json_error, plain_bytes, plain_crc, plain_faults},
+    parts::{JSON_CRC, Separator, json_crc, json_error, plain_bytes, plain_crc, plain_faults},
 };
 use ib_text::{
     Context, FieldPrinter, Line, ReadablePrinter, Style, Terminal,
@@ -32,16 +32,11 @@ impl PacketDecoder {
 
     /// The headers of the packet, then those of the datagram in it, as JSON.
     fn json_headers(&mut self, packet: &Packet<&[u8]>, line: &mut Line) {
-        let mut separator = Separator::new(self.style);
+        let mut separator = Separator::new();
         for header in packet.headers() {
             separator.print(line);
-            let bytes = packet.bytes().get(header.offset..);
-            self.json.header(
-                line,
-                header.layout,
-                header.offset,
-                bytes.unwrap_or_default(),
-            );
+            self.json
+                .header(line, header.layout, header.offset, header.bytes);
         }
         let Some(datagram) = carried_mad(packet) else {
             return;
@@ -94,27 +89,12 @@ impl Decoder for PacketDecoder {
         let error = faults.error();
         match self.style {
             Style::Json => {
-                line.text(b"{\"headers\":[");
+                line.literal(b"{\"headers\":[");
                 self.json_headers(&packet, line);
-                line.text(b"],\"payload\":\"");
-                line.hex_bytes(packet.payload());
-                line.byte(b'"');
-                for (name, bytes) in [("pad", tail.pad), ("trailer", tail.trailer)] {
-                    if !bytes.is_empty() {
-                        line.text(b",\"");
-                        line.text(name.as_bytes());
-                        line.text(b"\":\"");
-                        line.hex_bytes(bytes);
-                        line.byte(b'"');
-                    }
-                }
-                line.text(b",\"icrc\":");
-                json_crc(line, tail.icrc.as_ref());
-                line.text(b",\"vcrc\":");
-                json_crc(line, tail.vcrc.as_ref());
-                line.text(b",\"error\":");
+                tail.json(packet.payload(), line);
+                line.literal(b",\"error\":");
                 json_error(line, error);
-                line.text(b"}\n");
+                line.literal(b"}\n");
             }
             Style::Plain => {
                 self.text(&packet, line);
@@ -155,5 +135,29 @@ impl<'a> Tail<'a> {
             vcrc,
             trailer: bytes.get(pad_end + crcs..).unwrap_or_default(),
         }
+    }
+
+    /// The payload, and what comes after it, as JSON.
+    fn json(&self, payload: &[u8], line: &mut Line) {
+        /// Room for the names.
+        const NAMES: usize = 64;
+        let bytes = payload.len() + self.pad.len() + self.trailer.len();
+        let mut cursor = line.room(NAMES + 2 * bytes + 2 * JSON_CRC);
+        cursor.literal(b"],\"payload\":\"");
+        cursor.hex_bytes(payload);
+        if !self.pad.is_empty() {
+            cursor.literal(b"\",\"pad\":\"");
+            cursor.hex_bytes(self.pad);
+        }
+        if !self.trailer.is_empty() {
+            cursor.literal(b"\",\"trailer\":\"");
+            cursor.hex_bytes(self.trailer);
+        }
+        cursor.literal(b"\",\"icrc\":");
+        json_crc(&mut cursor, self.icrc.as_ref());
+        cursor.literal(b",\"vcrc\":");
+        json_crc(&mut cursor, self.vcrc.as_ref());
+        let len = cursor.len();
+        line.advance(len);
     }
 }

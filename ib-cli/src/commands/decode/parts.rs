@@ -2,40 +2,45 @@
 
 use ib_wire::{CrcCheck, Fault, Faults};
 
-use ib_text::{Line, Style};
+use ib_text::{Cursor, Line};
 
-/// The text between the texts of headers.
+/// The commas between the headers of a JSON document.
 pub struct Separator {
-    style: Style,
     first: bool,
 }
 
 impl Separator {
-    /// The separator of `style`.
-    pub fn new(style: Style) -> Self {
-        Self { style, first: true }
+    /// The separator before the first header, which has none.
+    pub fn new() -> Self {
+        Self { first: true }
     }
 
     /// Separates the next header from the one before.
     pub fn print(&mut self, line: &mut Line) {
-        if self.style == Style::Json && !self.first {
+        if !self.first {
             line.byte(b',');
         }
         self.first = false;
     }
 }
 
-/// Appends a CRC, or null.
-pub fn json_crc<const N: usize>(line: &mut Line, crc: Option<&CrcCheck<N>>) {
+/// Room for the text of a CRC of up to four bytes.
+pub const JSON_CRC: usize = 64;
+
+/// Writes a CRC, or null.
+pub fn json_crc<const N: usize>(cursor: &mut Cursor<'_>, crc: Option<&CrcCheck<N>>) {
     let Some(crc) = crc else {
-        return line.text(b"null");
+        return cursor.literal(b"null");
     };
-    line.text(b"{\"found\":\"0x");
-    line.hex_bytes(&crc.found);
-    line.text(b"\",\"computed\":\"0x");
-    line.hex_bytes(&crc.computed);
-    line.text(b"\",\"ok\":");
-    line.text(if crc.is_ok() { b"true}" } else { b"false}" });
+    cursor.literal(b"{\"found\":\"0x");
+    cursor.hex_array(&crc.found);
+    cursor.literal(b"\",\"computed\":\"0x");
+    cursor.hex_array(&crc.computed);
+    if crc.is_ok() {
+        cursor.literal(b"\",\"ok\":true}");
+    } else {
+        cursor.literal(b"\",\"ok\":false}");
+    }
 }
 
 /// Appends what is wrong, or null.
