@@ -1,6 +1,6 @@
 //! A table of 64-byte blocks in a device, as far as it has been read or written.
 
-use alloc::{boxed::Box, vec, vec::Vec};
+use alloc::{boxed::Box, collections::BTreeMap, vec, vec::Vec};
 
 use ib_routing::SharedLft;
 
@@ -17,39 +17,98 @@ enum Content {
     Row(Box<RowBlocks>),
 }
 
-/// A forwarding table of which every known block is equal to that of a row of routes.
+/// The part of all blocks, as its reciprocal, that may differ from the row before the table takes memory for all its
+/// blocks.
+const FEW: usize = 8;
+
+/// A forwarding table of which most known blocks are equal to those of a row of routes.
 #[derive(Clone, Debug)]
 struct RowBlocks {
     row: SharedLft,
     /// By block of the row: true if it is known.
     known: Vec<bool>,
+    /// Number of blocks of the row that are not known.
+    unknown: usize,
+    /// The known blocks that differ from the row: while a failure is healed, most of a table stays as it is.
+    others: BTreeMap<u16, [u8; 64]>,
 }
 
 impl RowBlocks {
     /// The table of a row; either all blocks are known or none.
     fn new(row: &SharedLft, are_known: bool) -> Self {
+        let blocks = row.as_chunks::<64>().0.len();
         Self {
             row: row.clone(),
-            known: vec![are_known; row.as_chunks::<64>().0.len()],
+            known: vec![are_known; blocks],
+            unknown: if are_known { 0 } else { blocks },
+            others: BTreeMap::new(),
         }
     }
 
     fn block(&self, block: u16) -> Option<&[u8; 64]> {
         let index = usize::from(block);
-        match self.known.get(index) {
-            Some(true) => self.row.as_chunks().0.get(index),
-            _ => None,
+        if !*self.known.get(index)? {
+            return None;
         }
+        if !self.others.is_empty()
+            && let Some(other) = self.others.get(&block)
+        {
+            return Some(other);
+        }
+        self.row.as_chunks().0.get(index)
     }
 
-    /// Records that a block is known, if its content is the row's. Returns whether it is.
+    /// Records the content of a block. Returns false if there is no room for it beside the row.
     fn set(&mut self, block: u16, bytes: &[u8; 64]) -> bool {
         let index = usize::from(block);
         let is_equal = self.row.as_chunks().0.get(index) == Some(bytes);
-        if let Some(known) = self.known.get_mut(index).filter(|_| is_equal) {
-            *known = true;
+        if is_equal {
+            self.others.remove(&block);
+        } else {
+            let has_room = self.others.len() < self.known.len() / FEW;
+            if index >= self.known.len() || !has_room {
+                return false;
+            }
+            self.others.insert(block, *bytes);
         }
-        is_equal
+        if let Some(known) = self.known.get_mut(index)
+            && !core::mem::replace(known, true)
+        {
+            self.unknown = self.unknown.saturating_sub(1);
+        }
+        true
+    }
+
+    /// Makes a block unknown.
+    fn forget(&mut self, block: u16) {
+        self.others.remove(&block);
+        if let Some(known) = self.known.get_mut(usize::from(block))
+            && core::mem::replace(known, false)
+        {
+            self.unknown = self.unknown.saturating_add(1);
+        }
+    }
+
+    /// Returns true if all blocks are known and equal to the row.
+    fn is_row(&self) -> bool {
+        self.unknown == 0 && self.others.is_empty()
+    }
+
+    /// Returns true if all blocks are known and equal to those of another row.
+    fn is_equal_to(&self, row: &SharedLft) -> bool {
+        let (own, other) = (self.row.as_chunks::<64>().0, row.as_chunks::<64>().0);
+        if self.unknown > 0 || own.len() != other.len() {
+            return false;
+        }
+        let mut from = 0_usize;
+        for (&number, block) in &self.others {
+            let at = usize::from(number);
+            if other.get(at) != Some(block) || own.get(from..at) != other.get(from..at) {
+                return false;
+            }
+            from = at.saturating_add(1);
+        }
+        own.get(from..) == other.get(from..)
     }
 }
 
@@ -82,7 +141,7 @@ impl KnownTable {
     pub fn is_empty(&self) -> bool {
         match &self.content {
             Content::Blocks(blocks) => blocks.iter().all(Option::is_none),
-            Content::Row(row) => !row.known.contains(&true),
+            Content::Row(row) => row.unknown >= row.known.len(),
         }
     }
 
@@ -97,7 +156,16 @@ impl KnownTable {
     pub fn is_shared_with(&self, row: &SharedLft) -> bool {
         match &self.content {
             Content::Blocks(_) => false,
-            Content::Row(own) => own.row.is_same(row) && !own.known.contains(&false),
+            Content::Row(own) => own.is_row() && own.row.is_same(row),
+        }
+    }
+
+    /// The row of routes whose memory the table shares, if all of it is known and equal to the row.
+    #[must_use]
+    pub fn shared_row(&self) -> Option<&SharedLft> {
+        match &self.content {
+            Content::Blocks(_) => None,
+            Content::Row(own) => own.is_row().then_some(&own.row),
         }
     }
 
@@ -107,10 +175,14 @@ impl KnownTable {
         if self.is_shared_with(row) {
             return true;
         }
-        let (blocks, _) = row.as_chunks();
-        let mut both = (0..=u16::MAX).zip(blocks);
-        let is_equal = self.len() == blocks.len()
-            && both.all(|(number, block)| self.block(number) == Some(block));
+        let is_equal = match &self.content {
+            Content::Row(own) => own.is_equal_to(row),
+            Content::Blocks(own) => {
+                let (blocks, _) = row.as_chunks();
+                let mut both = own.iter().zip(blocks);
+                own.len() == blocks.len() && both.all(|(own, block)| own.as_ref() == Some(block))
+            }
+        };
         if is_equal {
             self.content = Content::Row(Box::new(RowBlocks::new(row, true)));
         }
@@ -157,11 +229,7 @@ impl KnownTable {
                     *known = None;
                 }
             }
-            Content::Row(row) => {
-                if let Some(known) = row.known.get_mut(usize::from(block)) {
-                    *known = false;
-                }
-            }
+            Content::Row(row) => row.forget(block),
         }
     }
 
@@ -199,6 +267,7 @@ impl Eq for KnownTable {}
 #[cfg(test)]
 mod tests {
     use ib_routing::{LidMap, LidOptions, Routes, SwitchIdx, engine, generate::FabricSpec};
+    use ib_wire::{Lid, PortNum};
 
     use super::*;
 
@@ -247,6 +316,45 @@ mod tests {
         table.expect(&row);
         assert_eq!(table.block(0), Some(&[7; 64]));
         assert_eq!(table.blocks().count(), 1);
+    }
+
+    #[test]
+    fn blocks_that_differ_from_a_row_are_kept_beside_it() {
+        let spec = "fat-tree:radix=32,levels=2".parse::<FabricSpec>().unwrap();
+        let fabric = spec.build().unwrap();
+        let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
+        let mut routes = Routes::new(engine::MINHOP.clone(), &fabric, &lids);
+        routes.share();
+        let row = routes.shared_lft(SwitchIdx(0)).unwrap().clone();
+        let mut table = KnownTable::default();
+        table.expect(&row);
+        let blocks = row.as_chunks().0;
+        for (number, block) in (0..).zip(blocks) {
+            table.set(number, *block);
+        }
+        assert!(table.shared_row().is_some_and(|own| own.is_same(&row)));
+        let after = {
+            let mut after = routes.clone();
+            after.set_port(SwitchIdx(0), Lid(70), PortNum(9));
+            after.shared_lft(SwitchIdx(0)).unwrap().clone()
+        };
+        assert!(!table.share(&after));
+        table.set(1, after.as_chunks().0[1]);
+        assert!(table.shared_row().is_none() && !table.is_shared_with(&row));
+        assert_eq!(table.block(1), Some(&after.as_chunks().0[1]));
+        assert!(table.block(2) == Some(&blocks[2]) && table.blocks().count() == blocks.len());
+        let mut forgotten = table.clone();
+        forgotten.forget(1);
+        assert!(forgotten.block(1).is_none() && !forgotten.share(&after));
+        forgotten.set(1, blocks[1]);
+        assert!(forgotten.is_shared_with(&row));
+        assert!(table.share(&after) && table.is_shared_with(&after));
+        // Many other blocks take memory for all.
+        for number in 0..blocks.len() as u16 {
+            table.set(number, [7; 64]);
+        }
+        assert!(table.blocks().all(|(_, block)| *block == [7; 64]));
+        assert!(table.blocks().count() == blocks.len() && !table.share(&after));
     }
 
     #[test]
