@@ -214,6 +214,22 @@ impl SubnetNode {
         is_new
     }
 
+    /// Records the port from which the route leads to the node. The route itself is the same as before.
+    pub(crate) const fn set_found_via(&mut self, via: PortId) {
+        self.found_via = Some(via);
+    }
+
+    /// Returns true if the stored route to the node, and that to its end port `entry`, is the one to the switch `here`
+    /// and on by `port`.
+    pub(crate) fn is_behind(&self, here: &Self, port: PortNum, entry: PortNum) -> bool {
+        here.is_switch()
+            && self.reach.is_behind(&here.reach, port)
+            && (self.is_switch()
+                || self
+                    .port(entry)
+                    .is_some_and(|entry| entry.has_reach(&self.reach)))
+    }
+
     /// Returns true if no cables led to the node when the routes were derived last: the stored route is broken.
     pub(crate) const fn is_cut_off(&self) -> bool {
         self.cut_off

@@ -121,6 +121,25 @@ impl From<&Reach> for StoredReach {
 }
 
 impl StoredReach {
+    /// Returns true if this is the route that leads to `here` and on by `port`. False for long routes.
+    pub(crate) fn is_behind(&self, here: &Self, port: PortNum) -> bool {
+        let StoredPath::Short { hop_count, ports } = &self.path else {
+            return false;
+        };
+        let StoredPath::Short {
+            hop_count: before,
+            ports: first,
+        } = &here.path
+        else {
+            return false;
+        };
+        let at = usize::from(*before);
+        self.start == here.start
+            && before.checked_add(1) == Some(*hop_count)
+            && ports.get(at) == Some(&port.0)
+            && ports.get(..at) == first.get(..at)
+    }
+
     /// The directed part.
     pub(crate) fn path(&self) -> DrPath {
         match &self.path {
@@ -144,7 +163,10 @@ impl StoredReach {
 
 #[cfg(test)]
 mod tests {
+    use ib_smp::NodeInfo;
+
     use super::*;
+    use crate::Subnet;
 
     #[test]
     fn a_stored_route_of_any_length_is_read_back_as_it_was() {
@@ -156,5 +178,22 @@ mod tests {
             }
         }
         assert_eq!(reach.path.hop_count(), DrPath::MAX_HOPS);
+    }
+
+    #[test]
+    fn a_stored_route_is_behind_another_if_it_is_that_one_and_a_hop_more() {
+        let route = |ports: &[u8], start| {
+            let ports: alloc::vec::Vec<_> = ports.iter().copied().map(PortNum).collect();
+            let path = DrPath::try_new(&ports).unwrap();
+            StoredReach::from(&Reach { start, path })
+        };
+        let here = route(&[1, 2], None);
+        assert!(route(&[1, 2, 3], None).is_behind(&here, PortNum(3)));
+        assert!(!route(&[1, 2, 3], None).is_behind(&here, PortNum(4)));
+        assert!(!route(&[1, 9, 3], None).is_behind(&here, PortNum(3)));
+        let start = Subnet::default().add(NodeInfo::default(), Reach::default(), None);
+        assert!(!route(&[1, 2, 3], Some(start)).is_behind(&here, PortNum(3)));
+        assert!(!route(&[1, 2, 3, 4], None).is_behind(&here, PortNum(3)));
+        assert!(!here.is_behind(&here, PortNum(2)));
     }
 }

@@ -404,25 +404,44 @@ impl Subnet {
             cables.extend(from.filter_map(|(port, record)| Some((port, record.peer()?))));
             for &(port, peer) in &cables {
                 let via = PortId { node: id, port };
-                let Some(next) = self.reach_behind(via) else {
+                let Some(far) = self.node(peer.node) else {
                     continue;
                 };
-                let first = reached.get_mut(peer.node.index());
-                let first = first.is_some_and(|reached| !core::mem::replace(reached, true));
+                let is_reached = reached.get(peer.node.index()) == Some(&true);
+                if far.is_switch() && is_reached {
+                    continue;
+                }
+                let is_kept = self
+                    .node(id)
+                    .is_some_and(|here| far.is_behind(here, port, peer.port));
+                // Only the routes that change are made anew.
+                let next = match is_kept {
+                    true => None,
+                    false => match self.reach_behind(via) {
+                        Some(next) => Some(next),
+                        None => continue,
+                    },
+                };
                 let Some(far) = self.route_mut(peer.node) else {
                     continue;
                 };
-                if !far.is_switch()
+                if let Some(next) = next
+                    && !far.is_switch()
                     && peer.node != own.node
                     && let Some(port) = far.port_mut(peer.port)
                 {
                     port.set_reach(next);
                 }
-                if !first {
+                if is_reached {
                     continue;
                 }
-                if far.set_reach(next, Some(via)) {
-                    changes.moved.push(peer.node);
+                match next {
+                    Some(next) if far.set_reach(next, Some(via)) => changes.moved.push(peer.node),
+                    Some(_) => {}
+                    None => far.set_found_via(via),
+                }
+                if let Some(reached) = reached.get_mut(peer.node.index()) {
+                    *reached = true;
                 }
                 queue.push_back(peer.node);
             }

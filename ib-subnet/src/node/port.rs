@@ -267,6 +267,12 @@ impl SubnetPort {
         self.more.as_ref()?.reach.as_ref().map(StoredReach::reach)
     }
 
+    /// Returns true if this is the stored route to the port.
+    pub(crate) fn has_reach(&self, reach: &StoredReach) -> bool {
+        let stored = self.more.as_ref().and_then(|more| more.reach.as_ref());
+        stored == Some(reach)
+    }
+
     pub(crate) fn set_reach(&mut self, reach: Reach) {
         self.more_mut().reach = Some(StoredReach::from(&reach));
     }
