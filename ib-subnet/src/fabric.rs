@@ -94,7 +94,7 @@ impl FabricIndex {
         takes_part: impl Fn(NodeId, &SubnetNode) -> bool,
         is_link: impl Fn(PortId) -> bool,
     ) -> Option<Self> {
-        if subnet.nodes().count() != self.ids.len() {
+        if subnet.num_nodes() != self.ids.len() {
             return None;
         }
         let mut lost = Vec::new();

@@ -86,6 +86,9 @@ pub struct PathChanges {
 #[derive(Clone, Debug, Default)]
 pub struct Subnet {
     nodes: Vec<Option<SubnetNode>>,
+    num_nodes: usize,
+    /// The numbers of the switches, in order: most nodes are none.
+    switches: Vec<NodeId>,
     by_guid: BTreeMap<Guid, NodeId>,
     by_port_guid: BTreeMap<Guid, PortId>,
     own: Option<PortId>,
@@ -162,8 +165,14 @@ impl Subnet {
 
     /// All switches with their numbers, in the order of the numbers.
     pub fn switches(&self) -> impl Iterator<Item = (NodeId, &SubnetSwitch)> {
-        self.nodes()
-            .filter_map(|(id, node)| Some((id, node.switch()?)))
+        let numbers = self.switches.iter();
+        numbers.filter_map(|&id| Some((id, self.switch(id)?)))
+    }
+
+    /// Number of nodes.
+    #[must_use]
+    pub const fn num_nodes(&self) -> usize {
+        self.num_nodes
     }
 
     /// All ports with their nodes, in order.
@@ -219,9 +228,10 @@ impl Subnet {
     /// [`continue_from`](Self::continue_from) helps.
     pub fn ends_of_reach(&self) -> impl Iterator<Item = PortId> {
         let unknown = self.ports().filter(|(id, node, port)| {
-            let is_last = node.path().hop_count() == DrPath::MAX_HOPS;
             let is_external = node.is_switch() && id.port != PortNum::MANAGEMENT;
-            is_last && is_external && port.is_up() && port.peer().is_none()
+            // Few ports are up without a known cable, so few routes are looked at.
+            let is_unknown = port.peer().is_none() && is_external && port.is_up();
+            is_unknown && node.path().hop_count() == DrPath::MAX_HOPS
         });
         let ends = unknown.filter(|&(port, ..)| self.reach_behind(port).is_none());
         ends.map(|(port, ..)| port)
@@ -494,7 +504,13 @@ impl Subnet {
         if let Some(slot) = self.nodes.get_mut(id.index()) {
             let mut node = SubnetNode::new(info, reach, found_via);
             node.set_version(self.version);
+            if node.is_switch()
+                && let Err(place) = self.switches.binary_search(&id)
+            {
+                self.switches.insert(place, id);
+            }
             *slot = Some(node);
+            self.num_nodes = self.num_nodes.saturating_add(1);
         }
         id
     }
@@ -526,6 +542,10 @@ impl Subnet {
             return;
         };
         self.note_change();
+        self.num_nodes = self.num_nodes.saturating_sub(1);
+        if let Ok(place) = self.switches.binary_search(&id) {
+            self.switches.remove(place);
+        }
         for (port, record) in node.ports() {
             let here = PortId { node: id, port };
             if self.by_port_guid.get(&record.guid()) == Some(&here) {

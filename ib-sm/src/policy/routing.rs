@@ -20,6 +20,7 @@ use ib_routing::{
     verify::{Defect, PathCounts, Permission, Verdict},
 };
 use ib_smp::VlCap;
+use ib_subnet::PortId;
 use thiserror::Error;
 
 use super::Situation;
@@ -338,12 +339,24 @@ fn loses(before: RoutesInUse<'_>, fabric: &Fabric, lids: &LidMap) -> bool {
 /// Number of data VLs that every link between switches has.
 fn usable_vls(at: Situation<'_>) -> u8 {
     let mut least = at.config().max_op_vls.max(1);
-    for (id, node, port) in at.subnet().ports() {
-        let peer = port.peer().and_then(|peer| at.subnet().node(peer.node));
-        let to_switch = peer.is_some_and(|peer| peer.is_switch()) || at.leads_out(id);
-        let between_switches = node.is_switch() && to_switch;
-        if let Some(info) = port.info().filter(|_| between_switches) {
-            least = least.min(info.vl_cap().0.max(1));
+    let switches = at.subnet().switches();
+    let switches = switches.filter_map(|(id, _)| Some((id, at.subnet().node(id)?)));
+    for (id, node) in switches {
+        for (number, port) in node.ports() {
+            // Few ports have less than the least so far, so the other end of most is not looked at.
+            let vls = port.info().map_or(u8::MAX, |info| info.vl_cap().0.max(1));
+            if vls >= least {
+                continue;
+            }
+            let peer = port.peer().and_then(|peer| at.subnet().node(peer.node));
+            let to_switch = peer.is_some_and(|peer| peer.is_switch());
+            let port = PortId {
+                node: id,
+                port: number,
+            };
+            if to_switch || at.leads_out(port) {
+                least = vls;
+            }
         }
     }
     VlCap(least).count().unwrap_or(1)
