@@ -69,6 +69,10 @@ pub struct Fabric {
     first_port: IdxVec<SwitchIdx, u32>,
     /// The channel that leaves by a port, or [`NO_CHANNEL`].
     port_channel: Vec<ChannelIdx>,
+    /// Identifies the switches and channels: only clones, which have the same ones, share it.
+    mark: Arc<()>,
+    /// The mark of the fabric that this one became when it lost channels, and these channels.
+    before: Option<(Arc<()>, LostChannels)>,
 }
 
 const NO_CHANNEL: ChannelIdx = ChannelIdx(u32::MAX);
@@ -329,7 +333,17 @@ impl Fabric {
             }
         }
         fabric.forget_channels(&lost);
+        (fabric.mark, fabric.before) = (Arc::default(), Some((Arc::clone(&self.mark), lost)));
         fabric
+    }
+
+    /// The channels that the fabric has lost since it was `before`, if it is known without a comparison.
+    fn lost_since(&self, before: &Self) -> Option<LostChannels> {
+        if Arc::ptr_eq(&self.mark, &before.mark) {
+            return Some(LostChannels::default());
+        }
+        let (mark, lost) = self.before.as_ref()?;
+        Arc::ptr_eq(mark, &before.mark).then(|| lost.clone())
     }
 
     /// Sets what is known of the link of a port, which a port without a link reports differently.

@@ -22,6 +22,11 @@ impl LostChannels {
 
     /// The channels that `new` has lost; `None` if the switches differ, or if it has a channel that `old` has not.
     pub(crate) fn between(old: &Fabric, new: &Fabric) -> Option<Self> {
+        new.lost_since(old).or_else(|| Self::compared(old, new))
+    }
+
+    /// As [`between`](Self::between), by a comparison of all channels.
+    fn compared(old: &Fabric, new: &Fabric) -> Option<Self> {
         let guid = |fabric: &Fabric, switch| fabric.switch_guid(switch);
         let mut switches = old.switches().indices();
         let is_same = old.num_switches() == new.num_switches()
@@ -29,15 +34,16 @@ impl LostChannels {
         if !is_same {
             return None;
         }
-        let place = |channel: &Channel| (channel.from, channel.port, channel.to, channel.to_port);
+        // A plain loop: after every failure each channel is compared several times.
         let mut lost = Vec::new();
-        let mut now = new.channels().iter().peekable();
+        let mut now = new.channels().as_slice();
         for (index, was) in old.channels().iter_enumerated() {
-            if now.next_if(|now| place(now) == place(was)).is_none() {
-                lost.push(index);
+            match now.split_first() {
+                Some((next, rest)) if is_same_place(next, was) => now = rest,
+                _ => lost.push(index),
             }
         }
-        now.next().is_none().then_some(Self(lost))
+        now.is_empty().then_some(Self(lost))
     }
 
     /// Number of channels that are gone.
@@ -66,7 +72,25 @@ impl LostChannels {
     /// The number that a channel has now; `None` if it is gone.
     #[inline]
     pub(crate) fn now(&self, before: ChannelIdx) -> Option<ChannelIdx> {
-        (!self.contains(before)).then(|| ChannelIdx(before.0 - self.count_below(before)))
+        match self.0.binary_search(&before) {
+            Ok(_) => None,
+            Err(below) => Some(ChannelIdx(before.0 - below as u32)),
+        }
+    }
+
+    /// The number that each of `count` channels has now; `None` for those that are gone.
+    pub(crate) fn numbers(&self, count: usize) -> IdxVec<ChannelIdx, Option<ChannelIdx>> {
+        let mut numbers = Vec::with_capacity(count);
+        let mut first = 0;
+        for (below, lost) in self.0.iter().enumerate() {
+            let below = below as u32;
+            numbers.extend((first..lost.0).map(|before| Some(ChannelIdx(before - below))));
+            numbers.push(None);
+            first = lost.0 + 1;
+        }
+        let below = self.0.len() as u32;
+        numbers.extend((first..count as u32).map(|before| Some(ChannelIdx(before - below))));
+        numbers.into()
     }
 
     /// Number of lost channels whose number before is lower.
@@ -104,6 +128,16 @@ impl LostChannels {
     }
 }
 
+/// Returns true if two channels lead from the same port to the same port.
+#[inline]
+fn is_same_place(one: &Channel, other: &Channel) -> bool {
+    // Combined without branches: almost all channels are the same.
+    (one.from == other.from)
+        & (one.to == other.to)
+        & (one.port == other.port)
+        & (one.to_port == other.to_port)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,6 +157,9 @@ mod tests {
             LostChannels::between(&whole, &one).unwrap(),
             LostChannels::between(&one, &two).unwrap(),
         );
+        assert_eq!(Some(&first), LostChannels::compared(&whole, &one).as_ref());
+        let none = LostChannels::between(&whole, &whole.clone()).unwrap();
+        assert_eq!(Some(none), LostChannels::compared(&whole, &whole));
         let both = first.and(&second);
         assert_eq!(Some(&both), LostChannels::between(&whole, &two).as_ref());
         assert_eq!((first.len(), both.len()), (2, 4));
@@ -135,6 +172,10 @@ mod tests {
             assert_eq!((was.from, was.port), (channel.from, channel.port));
             assert_eq!(both.now(before), Some(now));
         }
+        let numbers = both.numbers(whole.channels().len());
+        assert_eq!(numbers.len(), whole.channels().len());
+        let mut numbers = numbers.iter_enumerated();
+        assert!(numbers.all(|(before, &now)| now == both.now(before)));
         assert!(both.iter().all(|lost| both.now(lost).is_none()));
         assert!(LostChannels::between(&two, &one).is_none());
     }

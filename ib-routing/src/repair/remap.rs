@@ -123,11 +123,10 @@ fn without(old: RoutesInUse<'_>, lids: &LidMap, lost: &LostChannels) -> Remapped
             }
         }
     }
-    let channels = old.fabric.channels().indices();
     Remapped {
         routes,
         was: old.fabric.switches().indices().map(Some).collect(),
-        channels: channels.map(|channel| lost.now(channel)).collect(),
+        channels: lost.numbers(old.fabric.channels().len()),
         grown: false,
         new_tables: None,
     }
