@@ -168,6 +168,7 @@ impl Routes {
             false => (self.lft(switch), other.lft(switch)),
         };
         let differing = differing(one, two, PortNum::UNREACHABLE.0);
+        let differing = differing.into_iter();
         differing.filter_map(|lid| u16::try_from(lid).ok().map(Lid))
     }
 

@@ -187,8 +187,8 @@ pub(crate) fn count(
         }
         let row = before.map_or(&[][..], |before| old.routes.lft(before));
         let now = new.lft(switch);
-        let mut places = differing(row, now, PortNum::UNREACHABLE.0).peekable();
-        if places.peek().is_none() {
+        let places = differing(row, now, PortNum::UNREACHABLE.0);
+        if places.is_empty() {
             continue;
         }
         let alive = alive_ports(old.fabric, fabric, before, switch);

@@ -10,6 +10,9 @@ use core::ops::Deref;
 /// LIDs in one block of a forwarding table.
 const BLOCK: usize = 64;
 
+/// Entries that are compared at once: most of two tables that differ is equal.
+const PAGE: usize = 16 * BLOCK;
+
 /// A switch's linear forwarding table, by LID, that several owners share.
 #[derive(Clone, Debug)]
 pub struct SharedLft {
@@ -188,22 +191,35 @@ impl PartialEq for Rows {
 impl Eq for Rows {}
 
 /// The indices at which two rows differ, in order. Entries that one of them has not are `missing`.
-pub(crate) fn differing<'a>(
-    one: &'a [u8],
-    other: &'a [u8],
-    missing: u8,
-) -> impl Iterator<Item = usize> + 'a {
-    let blocks = one.len().max(other.len()).div_ceil(BLOCK);
-    let block = |row: &'a [u8], number: usize| {
-        let end = row.len().min((number + 1) * BLOCK);
-        row.get(number * BLOCK..end).unwrap_or_default()
-    };
-    let differing = (0..blocks).filter(move |&number| block(one, number) != block(other, number));
-    differing.flat_map(move |number| {
-        let entry = move |row: &[u8], at: usize| row.get(at).copied().unwrap_or(missing);
-        let places = number * BLOCK..(number + 1) * BLOCK;
-        places.filter(move |&at| entry(one, at) != entry(other, at))
-    })
+pub(crate) fn differing(one: &[u8], other: &[u8], missing: u8) -> Vec<usize> {
+    let mut found = Vec::new();
+    let common = one.len().min(other.len());
+    let both = one.get(..common).zip(other.get(..common));
+    let (first, second) = both.unwrap_or_default();
+    // Plain loops: after every failure all tables that changed are compared several times.
+    for (page, (first, second)) in first.chunks(PAGE).zip(second.chunks(PAGE)).enumerate() {
+        if first == second {
+            continue;
+        }
+        for (block, (first, second)) in first.chunks(BLOCK).zip(second.chunks(BLOCK)).enumerate() {
+            if first == second {
+                continue;
+            }
+            let start = page * PAGE + block * BLOCK;
+            for (at, (first, second)) in first.iter().zip(second).enumerate() {
+                if first != second {
+                    found.push(start + at);
+                }
+            }
+        }
+    }
+    let longer = if one.len() > common { one } else { other };
+    let rest = longer.iter().enumerate().skip(common);
+    found.extend(
+        rest.filter(|(_, entry)| **entry != missing)
+            .map(|(at, _)| at),
+    );
+    found
 }
 
 #[cfg(test)]
@@ -243,7 +259,7 @@ mod tests {
     fn rows_of_unequal_length_differ_where_the_longer_has_an_entry() {
         let (mut one, other) = ([255; 128], [255; 64]);
         (one[3], one[100]) = (1, 2);
-        assert_eq!(differing(&one, &other, 255).collect::<Vec<_>>(), [3, 100]);
-        assert_eq!(differing(&other, &one, 255).collect::<Vec<_>>(), [3, 100]);
+        assert_eq!(differing(&one, &other, 255), [3, 100]);
+        assert_eq!(differing(&other, &one, 255), [3, 100]);
     }
 }
