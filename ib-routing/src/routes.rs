@@ -151,9 +151,10 @@ impl Routes {
         self.rows.shared(switch.at())
     }
 
-    /// Replaces a switch's table by a shared one; nothing happens if its length is not [`Routes::row_len`].
-    pub(crate) fn set_shared_lft(&mut self, switch: SwitchIdx, lft: &SharedLft) {
-        self.rows.set_shared(switch.at(), lft);
+    /// Replaces a switch's table by a shared one. Returns false, and changes nothing, if its length is not
+    /// [`Routes::row_len`].
+    pub fn set_shared_lft(&mut self, switch: SwitchIdx, lft: &SharedLft) -> bool {
+        self.rows.set_shared(switch.at(), lft)
     }
 
     /// The LIDs, owned or not, to which a switch sends by different ports in two route sets of one fabric, in order.

@@ -154,19 +154,20 @@ impl Rows {
         }
     }
 
-    /// Replaces a row by a shared one of the same length.
-    pub(super) fn set_shared(&mut self, at: usize, row: &SharedLft) {
+    /// Replaces a row by a shared one of the same length. Returns false if it has another length.
+    pub(super) fn set_shared(&mut self, at: usize, row: &SharedLft) -> bool {
         match &mut self.content {
             Content::Shared(rows) => {
-                if let Some(entry) = rows.get_mut(at).filter(|entry| entry.len == row.len) {
-                    *entry = row.clone();
-                }
+                let entry = rows.get_mut(at).filter(|entry| entry.len == row.len);
+                entry.map(|entry| *entry = row.clone()).is_some()
             }
             Content::Whole(_) => {
                 let to = self.row_mut(at);
-                if to.len() == row.len() {
+                let fits = to.len() == row.len();
+                if fits {
                     to.copy_from_slice(row);
                 }
+                fits
             }
         }
     }

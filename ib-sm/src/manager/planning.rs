@@ -9,7 +9,7 @@ use alloc::{
 };
 
 use ib_mad::{AttributeId, Instant};
-use ib_routing::{Routes, VerifyReport, verify::PathCounts};
+use ib_routing::{Routes, VerifyReport, update::heal::Healing, verify::PathCounts};
 use ib_subnet::PortId;
 
 use super::{Conduct, DetourState, Mode, SMALL_SUBNET, SubnetManager};
@@ -285,11 +285,11 @@ impl SubnetManager {
     }
 
     /// Begins to determine the order in which working entries are moved.
-    pub(super) fn plan_moves(&mut self, now: Instant, old: Routes) {
+    pub(super) fn plan_moves(&mut self, now: Instant, old: Routes, healing: Healing) {
         let Some(installed) = self.plan.installed() else {
             return;
         };
-        let task = MoveTask::new(installed, old);
+        let task = MoveTask::new(installed, old, healing);
         self.wait_for(now, Awaited::Move(Arc::new(task)));
     }
 

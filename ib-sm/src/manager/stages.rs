@@ -211,7 +211,7 @@ impl SubnetManager {
     /// Begins to determine the order of the working entries that are to be moved.
     fn plan_remaining_moves(&mut self, now: Instant) {
         match self.tables.take_old() {
-            Some(old) => self.plan_moves(now, old),
+            Some((old, healing)) => self.plan_moves(now, old, healing),
             None => self.start_stage(now, Stage::Tables),
         }
     }

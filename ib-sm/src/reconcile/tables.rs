@@ -87,7 +87,7 @@ pub(crate) struct TableUpdate {
     moved: bool,
     /// The tables carried traffic when the changes began.
     is_live: bool,
-    /// The content of the tables after the healing.
+    /// The content of the tables before the healing.
     old: Option<Routes>,
     /// Writes of SLtoVL tables for pairs of ports that the healing joins.
     lanes: VecDeque<Step>,
@@ -232,9 +232,8 @@ impl TableUpdate {
     /// The writes that heal entries that a change broke, by the routes in force, and the content of the tables after
     /// them. `None` if the routes in force change no entry in use.
     pub(crate) fn healing(at: Situation<'_>, changed: &Changed) -> Option<Self> {
-        let mut old = tables_in_use(at)?;
+        let old = tables_in_use(at)?;
         let mut update = Self::heal(at, &old, changed);
-        update.healing.apply(&mut old);
         update.old = Some(old);
         Some(update)
     }
@@ -278,9 +277,10 @@ impl TableUpdate {
         core::mem::take(&mut self.lanes)
     }
 
-    /// Takes out the content that was kept, to plan the moves from it.
-    pub(crate) fn take_old(&mut self) -> Option<Routes> {
-        self.old.take()
+    /// Takes out the content that was kept and the healing that followed, to plan the moves from there.
+    pub(crate) fn take_old(&mut self) -> Option<(Routes, Healing)> {
+        let old = self.old.take()?;
+        Some((old, core::mem::take(&mut self.healing)))
     }
 
     /// The writes of the healing that wait for no other write.
@@ -433,22 +433,27 @@ impl MovePlan {
 #[derive(Clone, Debug)]
 pub(crate) struct MoveTask {
     topology: Arc<Topology>,
+    /// The content of the switches before the healing.
     old: Routes,
+    healing: Healing,
     new: Arc<Routes>,
 }
 
 impl MoveTask {
-    /// The task to plan the move from `old`, the content of the switches, to the routes in force.
-    pub(crate) fn new(installed: &InstalledRoutes, old: Routes) -> Self {
+    /// The task to plan the move from `old`, the content of the switches before a healing, to the routes in force.
+    pub(crate) fn new(installed: &InstalledRoutes, old: Routes, healing: Healing) -> Self {
         Self {
             topology: Arc::clone(installed.topology()),
             new: Arc::clone(installed.routes()),
             old,
+            healing,
         }
     }
 
     pub(crate) fn run(&self) -> MovePlan {
-        MovePlan::new(&self.topology, &self.old, &self.new)
+        let mut healed = self.old.clone();
+        self.healing.apply(&mut healed);
+        MovePlan::new(&self.topology, &healed, &self.new)
     }
 }
 
@@ -549,6 +554,10 @@ fn tables_in_use(at: Situation<'_>) -> Option<Routes> {
         let Some(place) = at.plan().switch(node) else {
             continue;
         };
+        let shared = switch.lft().shared_row();
+        if shared.is_some_and(|row| old.set_shared_lft(place, row)) {
+            continue;
+        }
         let row = old.lft_mut(place);
         row.fill(PortNum::UNREACHABLE.0);
         let blocks = row.as_chunks_mut().0.iter_mut().zip(0..=u16::MAX);
