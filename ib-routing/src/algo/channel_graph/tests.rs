@@ -1,0 +1,72 @@
+use super::*;
+use crate::generate::FabricSpec;
+
+/// The channels round a ring of four switches.
+fn ring() -> (Fabric, Vec<ChannelIdx>) {
+    let spec: FabricSpec = "ring:switches=4,hosts=1".parse().unwrap();
+    let fabric = spec.build().unwrap();
+    let mut round = Vec::from([ChannelIdx(0)]);
+    while round.len() < 4 {
+        let last = *fabric.channel(*round.last().unwrap());
+        let mut next = fabric.channels_from(last.to);
+        let next = next.find(|(index, _)| *index != last.reverse).unwrap();
+        round.push(next.0);
+    }
+    (fabric, round)
+}
+
+#[test]
+fn a_dependency_taken_back_makes_room_for_another() {
+    let (fabric, round) = ring();
+    let layout = Arc::new(DependencyLayout::new(&fabric));
+    let order: Vec<ChannelIdx> = fabric.channels().indices().collect();
+    let mut graph = ChannelGraph::new(&layout, &order);
+    for pair in round.windows(2) {
+        assert!(graph.admit(pair[0], pair[1]));
+    }
+    assert!(!graph.admit(round[3], round[0]));
+    graph.remove(round[1], round[2]);
+    assert!(!graph.contains(round[1], round[2]));
+    graph.reconsider(round[3], round[0]);
+    assert!(graph.admit(round[3], round[0]));
+    assert!(!graph.admit(round[1], round[2]));
+}
+
+#[test]
+fn dependencies_that_are_not_retained_make_room_for_others() {
+    let (fabric, round) = ring();
+    let layout = Arc::new(DependencyLayout::new(&fabric));
+    let order: Vec<ChannelIdx> = fabric.channels().indices().collect();
+    let mut graph = ChannelGraph::new(&layout, &order);
+    for pair in round.windows(2) {
+        assert!(graph.admit(pair[0], pair[1]));
+    }
+    let mut removed = Vec::new();
+    graph.retain(
+        |from, _| from != round[1],
+        |from, to| removed.push((from, to)),
+    );
+    assert_eq!(removed, [(round[1], round[2])]);
+    assert!(!graph.contains(round[1], round[2]));
+    assert!(graph.contains(round[0], round[1]) && graph.contains(round[2], round[3]));
+    assert!(graph.admit(round[3], round[0]));
+    assert!(!graph.admit(round[1], round[2]));
+}
+
+#[test]
+fn a_detached_channel_has_no_dependency() {
+    let (fabric, round) = ring();
+    let layout = Arc::new(DependencyLayout::new(&fabric));
+    let order: Vec<ChannelIdx> = fabric.channels().indices().collect();
+    let mut graph = ChannelGraph::new(&layout, &order);
+    for pair in round.windows(2) {
+        assert!(graph.admit(pair[0], pair[1]));
+    }
+    let mut removed = Vec::new();
+    graph.detach(round[1], &mut removed);
+    removed.sort_unstable();
+    let mut expected = [(round[0], round[1]), (round[1], round[2])];
+    expected.sort_unstable();
+    assert_eq!(removed, expected);
+    assert!(graph.contains(round[2], round[3]) && !graph.contains(round[0], round[1]));
+}
