@@ -35,9 +35,40 @@ struct Growth<'d> {
     next: IdxVec<SwitchIdx, ChannelIdx>,
     /// The switches without a path at the beginning, although cables join them with the destination.
     cut_off: Vec<SwitchIdx>,
+    /// The switches whose path was found, or measured, since the beginning.
+    found: Vec<SwitchIdx>,
+}
+
+/// The memory of a growth, empty: the next one uses it again.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cleared {
+    length: IdxVec<SwitchIdx, u32>,
+    next: IdxVec<SwitchIdx, ChannelIdx>,
+    found: Vec<SwitchIdx>,
 }
 
 impl Growth<'_> {
+    /// Enters the path of a switch.
+    fn enter(&mut self, switch: SwitchIdx, length: u32, next: ChannelIdx) {
+        self.length[switch] = length;
+        self.next[switch] = next;
+        self.found.push(switch);
+    }
+
+    /// Takes the memory back, of a growth that began without any path.
+    fn clear(mut self) -> Cleared {
+        for &switch in &self.found {
+            self.length[switch] = OUTSIDE;
+            self.next[switch] = NO_CHANNEL;
+        }
+        self.found.clear();
+        Cleared {
+            length: self.length,
+            next: self.next,
+            found: self.found,
+        }
+    }
+
     /// The path that begins with a channel, whose end has a path.
     fn path<'a>(
         &'a self,
@@ -80,7 +111,7 @@ impl Repairer<'_> {
             return Ok(());
         };
         reader.follow(self, Some(destination), lid);
-        let growth = self.kept(destination, root, lid, reader);
+        let mut growth = self.kept(destination, root, lid, reader);
         self.unload(&growth, reader);
         let is_new = growth
             .length
@@ -89,10 +120,10 @@ impl Repairer<'_> {
             .count()
             == 1;
         let SlTable::ByDestination(sls) = self.routes.sls() else {
-            return self.grow(growth, lanes);
+            return self.grow(&mut growth, lanes);
         };
         if !is_new {
-            return self.grow(growth, lanes);
+            return self.grow(&mut growth, lanes);
         }
         // No switch has a path yet, so any lane may be chosen.
         let (mut sls, mut last) = (sls.clone(), None);
@@ -104,8 +135,8 @@ impl Repairer<'_> {
             self.routes
                 .set_lanes(SlTable::ByDestination(sls.clone()), vl_map, vls);
             let before = (self.routes.clone(), self.load.clone());
-            let growth = self.kept(destination, root, lid, reader);
-            match self.grow(growth, lanes) {
+            let mut growth = self.kept(destination, root, lid, reader);
+            match self.grow(&mut growth, lanes) {
                 Ok(()) => return Ok(()),
                 Err(reason) => ((self.routes, self.load), last) = (before, Some(reason)),
             }
@@ -129,6 +160,7 @@ impl Repairer<'_> {
             length: IdxVec::filled(switches, OUTSIDE),
             next: IdxVec::filled(switches, NO_CHANNEL),
             cut_off: Vec::new(),
+            found: Vec::new(),
         };
         for &switch in reader.walk.order.iter().rev() {
             if self.is_cut_off(root, switch, reader) || reader.hops(switch) >= LOOP {
@@ -176,20 +208,26 @@ impl Repairer<'_> {
             return Ok(());
         };
         let switches = self.fabric.num_switches();
+        let mut memory = core::mem::take(&mut self.memory);
+        if memory.length.len() != switches {
+            memory.length = IdxVec::filled(switches, OUTSIDE);
+            memory.next = IdxVec::filled(switches, NO_CHANNEL);
+        }
         let mut growth = Growth {
             destination,
             root,
             lid,
-            length: IdxVec::filled(switches, OUTSIDE),
-            next: IdxVec::filled(switches, NO_CHANNEL),
+            length: memory.length,
+            next: memory.next,
             cut_off: cut_off.into(),
+            found: memory.found,
         };
         let by_destination = matches!(self.routes.sls(), SlTable::ByDestination(_));
         if by_destination && cut_off.len() + 1 == switches {
             // No switch reaches the LID, so its lane would be chosen anew, and that cannot be undone.
             return Err(self.deadlock(&growth, root));
         }
-        growth.length[root] = 0;
+        growth.enter(root, 0, NO_CHANNEL);
         let mut path = Vec::new();
         for &switch in cut_off {
             for (_, channel) in self.fabric.channels_from(switch) {
@@ -199,7 +237,9 @@ impl Repairer<'_> {
                 }
             }
         }
-        self.grow(growth, lanes)
+        let result = self.grow(&mut growth, lanes);
+        self.memory = growth.clear();
+        result
     }
 
     /// Measures the path of a switch that has one, and those of all switches on it.
@@ -222,12 +262,11 @@ impl Repairer<'_> {
         let mut length = growth.length[here];
         for &(switch, channel) in path.iter().rev() {
             length = length.saturating_add(self.weight(channel));
-            growth.length[switch] = length;
-            growth.next[switch] = channel;
+            growth.enter(switch, length, channel);
         }
     }
 
-    fn grow(&mut self, mut growth: Growth<'_>, lanes: &mut Lanes) -> Result<(), RepairError> {
+    fn grow(&mut self, growth: &mut Growth<'_>, lanes: &mut Lanes) -> Result<(), RepairError> {
         let phases: &[Phase] = match self.rule {
             Rule::UpDown(_) => &[Phase::Down, Phase::Up, Phase::Any],
             Rule::Shortest | Rule::Free => &[Phase::Down],
@@ -238,7 +277,7 @@ impl Repairer<'_> {
             for &switch in &growth.cut_off {
                 if growth.length[switch] == OUTSIDE {
                     left = true;
-                    open.extend(self.next_length(&growth, phase, switch, 0));
+                    open.extend(self.next_length(growth, phase, switch, 0));
                 }
             }
             if !left {
@@ -248,23 +287,23 @@ impl Repairer<'_> {
                 if growth.length[switch] != OUTSIDE {
                     continue;
                 }
-                let Some(channel) = self.choose(&growth, phase, switch, length, lanes) else {
+                let Some(channel) = self.choose(growth, phase, switch, length, lanes) else {
                     if matches!(self.rule, Rule::Shortest) {
-                        return Err(self.deadlock(&growth, switch));
+                        return Err(self.deadlock(growth, switch));
                     }
-                    open.extend(self.next_length(&growth, phase, switch, length + 1));
+                    open.extend(self.next_length(growth, phase, switch, length + 1));
                     continue;
                 };
                 let mut joined = Vec::from([(switch, channel, length)]);
                 while let Some((switch, channel, length)) = joined.pop() {
-                    self.join(&mut growth, switch, channel, length);
+                    self.join(growth, switch, channel, length);
                     for (_, channel) in self.fabric.channels_from(switch) {
                         let (back, from) = (channel.reverse, channel.to);
-                        if growth.length[from] != OUTSIDE || !self.allows(&growth, phase, back) {
+                        if growth.length[from] != OUTSIDE || !self.allows(growth, phase, back) {
                             continue;
                         }
                         let length = length + self.weight(back);
-                        if self.may_follow(&growth, back, lanes) {
+                        if self.may_follow(growth, back, lanes) {
                             joined.push((from, back, length));
                         } else {
                             open.push(Reverse((length, from)));
@@ -281,7 +320,7 @@ impl Repairer<'_> {
                 from: self.fabric.switch_guid(switch),
                 to: growth.lid,
             }),
-            Some(switch) => Err(self.deadlock(&growth, switch)),
+            Some(switch) => Err(self.deadlock(growth, switch)),
         }
     }
 
@@ -410,8 +449,7 @@ impl Repairer<'_> {
         channel: ChannelIdx,
         length: u32,
     ) {
-        growth.length[switch] = length;
-        growth.next[switch] = channel;
+        growth.enter(switch, length, channel);
         let port = self.fabric.channel(channel).port;
         self.set_port(switch, growth.lid, port);
         if !growth.destination.is_switch() && self.senders[switch] > 0 {

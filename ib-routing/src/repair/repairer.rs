@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use ib_wire::{Lid, PortNum, Sl};
 
-use super::{RepairError, lanes::Lanes, remap::Remapped, rule::Rule};
+use super::{RepairError, lanes::Lanes, reconnect::Cleared, remap::Remapped, rule::Rule};
 use crate::{
     algo::{bfs, shortest_path_dag::hop_weights},
     fabric::Fabric,
@@ -38,6 +38,8 @@ pub(crate) struct Repairer<'a> {
     distances: Option<IdxVec<SwitchIdx, Option<IdxVec<SwitchIdx, u16>>>>,
     /// Every write to `routes` and `sls`, for [`Repairer::undo`]; `None` if writes are not recorded.
     journal: Option<Vec<Write>>,
+    /// Memory for the paths towards one LID.
+    pub(super) memory: Cleared,
 }
 
 /// A LID that some switches have lost.
@@ -138,6 +140,7 @@ impl<'a> Repairer<'a> {
             sls,
             distances: may_be_shorter.then(|| IdxVec::filled(fabric.num_switches(), None)),
             journal: None,
+            memory: Cleared::default(),
         }
     }
 
