@@ -165,10 +165,18 @@ impl<T: MadTransport<Error = ib_transport::TransportError>, C: Clock> Manager<T,
         })
     }
 
-    /// Runs the work that the manager offers while the subnet is up and it waits for nothing.
+    /// Runs what the manager does while the subnet is up and it waits for nothing: the work that it offers, and what is
+    /// due already. A cable that fails later finds it idle.
     fn finish_work(&mut self) {
-        while let Some(work) = self.sm.poll_work() {
-            self.sm.handle_done(self.clock.now(), work.run());
+        loop {
+            let now = self.clock.now();
+            if let Some(work) = self.sm.poll_work() {
+                self.sm.handle_done(now, work.run());
+            } else if self.sm.poll_timeout().is_some_and(|due| due <= now) {
+                self.sm.handle_timeout(now);
+            } else {
+                return;
+            }
         }
     }
 
