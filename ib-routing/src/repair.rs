@@ -152,16 +152,21 @@ pub fn repair(
 ) -> Result<Repair, RouteError> {
     let remapped = remap::remap(old, fabric, lids, false);
     let before = remapped.routes.clone();
-    match attempt(old, None, remapped, fabric, lids, options, rebalance) {
+    let attempted =
+        Remaining::of(old, None, &remapped, fabric, lids, options.threads).and_then(|remaining| {
+            attempt(old, &remaining, &remapped, fabric, lids, options, rebalance)
+        });
+    let counted = |routes: &Routes| remap::count(old, fabric, lids, routes);
+    match attempted {
         Ok((routes, rebalanced)) => Ok(Repair {
             rebalanced,
-            ..of(old, fabric, lids, before, routes)
+            ..of(counted(&routes), before, routes)
         }),
         Err(reason) => {
             let routes = old.routes.engine().route(fabric, lids, options)?;
             Ok(Repair {
                 recomputed: Some(reason),
-                ..of(old, fabric, lids, before, routes)
+                ..of(counted(&routes), before, routes)
             })
         }
     }
@@ -183,18 +188,21 @@ pub fn try_repair(
 ) -> Result<Repair, RepairError> {
     let remapped = remap::remap(old, fabric, lids, counts.is_some());
     let before = remapped.routes.clone();
-    let (routes, _) = attempt(old, counts, remapped, fabric, lids, options, 0)?;
-    Ok(of(old, fabric, lids, before, routes))
+    let remaining = Remaining::of(old, counts, &remapped, fabric, lids, options.threads)?;
+    let (routes, _) = attempt(old, &remaining, &remapped, fabric, lids, options, 0)?;
+    let counted = match &remaining {
+        Remaining::Counted(kept) => {
+            let counted = remap::count_cut_off(old, fabric, lids, &routes, kept.cut_off());
+            debug_assert_eq!(counted, remap::count(old, fabric, lids, &routes));
+            counted
+        }
+        Remaining::Surveyed(_) => remap::count(old, fabric, lids, &routes),
+    };
+    Ok(of(counted, before, routes))
 }
 
-fn of(
-    old: RoutesInUse<'_>,
-    fabric: &Fabric,
-    lids: &LidMap,
-    before: Routes,
-    routes: Routes,
-) -> Repair {
-    let (moved, broken) = remap::count(old, fabric, lids, &routes);
+/// The result, with the numbers of moved and of broken entries.
+fn of((moved, broken): (u64, u64), before: Routes, routes: Routes) -> Repair {
     Repair {
         routes,
         before,
@@ -230,33 +238,22 @@ pub fn is_quick(old: RoutesInUse<'_>, fabric: &Fabric, lids: &LidMap) -> bool {
 
 fn attempt(
     old: RoutesInUse<'_>,
-    counts: Option<&PathCounts>,
-    remapped: Remapped,
+    remaining: &Remaining<'_>,
+    remapped: &Remapped,
     fabric: &Fabric,
     lids: &LidMap,
     options: &RouteOptions,
     rebalance: usize,
 ) -> Result<(Routes, u64), RepairError> {
-    if let Some(switch) = remapped.new_tables {
-        return Err(RepairError::NewTables { switch });
-    }
-    let used = highest_lane(old.routes).max(highest_lane(&remapped.routes)) + 1;
     let threads = options.threads;
-    let remaining = match counts.and_then(|counts| counts.kept(old, fabric, lids)) {
-        Some(kept) => Remaining::Counted(Box::new(kept)),
-        None => {
-            let kept = survey(threads, fabric, lids, &remapped.routes, used, |_| true);
-            Remaining::Surveyed(kept)
-        }
-    };
-    let run = |repairer: Repairer<'_>, lanes| match &remaining {
+    let run = |repairer: Repairer<'_>, lanes| match remaining {
         // Only `try_repair` has counts, and it moves nothing for the balance.
         Remaining::Counted(kept) => Ok((repairer.run_known(lanes, kept.cut_off())?, 0)),
         Remaining::Surveyed(kept) => repairer.run(lanes, &kept.incomplete, rebalance),
     };
     let kept_between_cas = || remaining.between_cas(fabric).into_owned();
-    let rules = Rule::of(old, &remapped, fabric, lids, options, kept_between_cas).rules;
-    let repairer = |rule| Repairer::new(&remapped, remaining.load(), fabric, lids, options, rule);
+    let rules = Rule::of(old, remapped, fabric, lids, options, kept_between_cas).rules;
+    let repairer = |rule| Repairer::new(remapped, remaining.load(), fabric, lids, options, rule);
     let layout = LazyCell::new(|| Arc::new(DependencyLayout::new(fabric)));
     let order = LazyCell::new(|| Arc::from(up_down_order(fabric, &senders(fabric, lids))));
     let unprotected = || Lanes::unprotected(&layout, &order);
@@ -273,10 +270,11 @@ fn attempt(
         return Err(last);
     }
     let surveyed = OnceCell::new();
-    let of_old = |protected: Protected| match &remaining {
+    let of_old = |protected: Protected| match remaining {
         Remaining::Counted(kept) => kept.lanes(protected),
         Remaining::Surveyed(kept) => {
-            let graphs = surveyed.get_or_init(|| before(old, &remapped, kept, lids, used, threads));
+            let used = lanes_used(old, remapped);
+            let graphs = surveyed.get_or_init(|| before(old, remapped, kept, lids, used, threads));
             let dependencies = graphs.get(protected.count().checked_sub(1)?)?;
             Lanes::new(&layout, &order, dependencies, protected)
         }
@@ -319,7 +317,32 @@ enum Remaining<'c> {
     Surveyed(Survey),
 }
 
-impl Remaining<'_> {
+/// Number of lanes that the old routes use, over all cables or over those that are left.
+fn lanes_used(old: RoutesInUse<'_>, remapped: &Remapped) -> u8 {
+    highest_lane(old.routes).max(highest_lane(&remapped.routes)) + 1
+}
+
+impl<'c> Remaining<'c> {
+    /// The rest of the old routes on `fabric`.
+    fn of(
+        old: RoutesInUse<'c>,
+        counts: Option<&'c PathCounts>,
+        remapped: &Remapped,
+        fabric: &Fabric,
+        lids: &LidMap,
+        threads: usize,
+    ) -> Result<Self, RepairError> {
+        if let Some(switch) = remapped.new_tables {
+            return Err(RepairError::NewTables { switch });
+        }
+        if let Some(kept) = counts.and_then(|counts| counts.kept(old, fabric, lids)) {
+            return Ok(Self::Counted(Box::new(kept)));
+        }
+        let used = lanes_used(old, remapped);
+        let kept = survey(threads, fabric, lids, &remapped.routes, used, |_| true);
+        Ok(Self::Surveyed(kept))
+    }
+
     /// CA-pair routes on each channel.
     const fn load(&self) -> &IdxVec<ChannelIdx, u32> {
         match self {

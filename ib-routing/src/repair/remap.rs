@@ -4,7 +4,7 @@ use alloc::{vec, vec::Vec};
 
 use ib_wire::{Guid, Lid, PortNum, Sl};
 
-use super::RoutesInUse;
+use super::{RoutesInUse, repairer::CutOff};
 use crate::{
     fabric::{Fabric, lost::LostChannels},
     index::{ChannelIdx, IdxVec, SwitchIdx},
@@ -204,6 +204,43 @@ pub(crate) fn count(
             moved += 1;
             let settled = owner.switch == Some(switch) || entry(now) == PortNum::UNREACHABLE;
             broken += u64::from(settled || alive.get(usize::from(entry(row).0)) != Some(&true));
+        }
+    }
+    (moved, broken)
+}
+
+/// As [`count`], after a loss of cables alone: `cut_off` has every entry for a LID that a switch reached.
+pub(crate) fn count_cut_off(
+    old: RoutesInUse<'_>,
+    fabric: &Fabric,
+    lids: &LidMap,
+    new: &Routes,
+    cut_off: &[CutOff],
+) -> (u64, u64) {
+    let (mut moved, mut broken) = (0, 0);
+    let mut compare = |switch: SwitchIdx, lid: Lid, owner: &Destination| {
+        let (was, is) = (old.routes.port(switch, lid), new.port(switch, lid));
+        if was == is {
+            return;
+        }
+        moved += 1;
+        let settled = owner.switch == Some(switch) || is == PortNum::UNREACHABLE;
+        broken += u64::from(settled || fabric.channel_at(switch, was).is_none());
+    };
+    for CutOff { lid, switches } in cut_off {
+        if let Some(owner) = lids.owner(*lid) {
+            for &switch in switches {
+                compare(switch, *lid, owner);
+            }
+        }
+    }
+    // Ports without a cable keep no entry.
+    let unjoined = lids.destinations().iter();
+    for owner in unjoined.filter(|owner| owner.switch.is_none()) {
+        for lid in owner.range.iter() {
+            for switch in fabric.switches().indices() {
+                compare(switch, lid, owner);
+            }
         }
     }
     (moved, broken)
