@@ -21,7 +21,10 @@ pub use self::{
     builder::{FabricBuilder, NewNode},
     node::{Enabled, Node, Port, PortRef},
 };
-use crate::index::{ChannelIdx, Idx, IdxVec, NodeIdx, SwitchIdx};
+use crate::{
+    algo::parallel,
+    index::{ChannelIdx, Idx, IdxVec, NodeIdx, SwitchIdx},
+};
 
 /// One direction of a cable between two switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -409,6 +412,7 @@ impl Fabric {
     /// The part of the fabric that each switch is in, numbered from 0 by their first switches.
     #[must_use]
     pub fn parts(&self) -> IdxVec<SwitchIdx, u32> {
+        parallel::count(self.channels().len());
         let mut parts = IdxVec::filled(self.num_switches(), u32::MAX);
         let mut count = 0;
         for first in self.switches.indices() {

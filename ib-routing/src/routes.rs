@@ -11,6 +11,7 @@ use self::rows::Rows;
 pub(crate) use self::rows::differing;
 pub use self::{pair_sls::PairSls, rows::SharedLft};
 use crate::{
+    algo::parallel,
     engine::SharedEngine,
     fabric::Fabric,
     index::{Idx, IdxVec, SwitchIdx},
@@ -52,8 +53,19 @@ impl Routes {
     /// Routes that reach no LID, all on SL 0. `engine` made them: an engine, or its name.
     #[must_use]
     pub fn new(engine: impl Into<SharedEngine>, fabric: &Fabric, lids: &LidMap) -> Self {
+        Self::new_on(1, engine, fabric, lids)
+    }
+
+    /// As [`new`](Self::new), on as many threads as `threads` says.
+    pub(crate) fn new_on(
+        threads: usize,
+        engine: impl Into<SharedEngine>,
+        fabric: &Fabric,
+        lids: &LidMap,
+    ) -> Self {
         let max_lid = lids.max_lid();
         let row_len = (usize::from(max_lid.0) + 1).next_multiple_of(64);
+        parallel::count(lids.destinations().len());
         let mut switch_of = vec![None; row_len];
         for destination in lids.destinations().iter() {
             let range =
@@ -66,7 +78,12 @@ impl Routes {
         Self {
             engine: engine.into(),
             max_lid,
-            rows: Rows::new(fabric.num_switches(), row_len, PortNum::UNREACHABLE.0),
+            rows: Rows::new(
+                threads,
+                fabric.num_switches(),
+                row_len,
+                PortNum::UNREACHABLE.0,
+            ),
             switch_of,
             sls: SlTable::Uniform(Sl::ZERO),
             vl_map: VlMap::default(),
@@ -247,6 +264,7 @@ impl Routes {
 
     /// Sets, at every switch, how the LIDs of its own end ports leave it: port 0 or the CA's port.
     pub fn set_exits(&mut self, lids: &LidMap) {
+        parallel::count(lids.destinations().len());
         for destination in lids.destinations().iter() {
             if let Some(switch) = destination.switch {
                 let range = usize::from(destination.range.base().0)

@@ -21,17 +21,17 @@ use alloc::vec::Vec;
 use ib_wire::{Lid, Vl};
 
 pub(crate) use self::deadlock::highest_lane;
-use self::{
-    deadlock::Dependencies,
-    dropped::DropCounts,
-    reach::{ReachCounts, Sources},
-    walk::{Block, PortTable, Target, Walk},
-};
 pub use self::{
     deadlock::Traffic,
     multicast::Group,
     path_counts::PathCounts,
     verdict::{Defect, Permission, Verdict},
+};
+use self::{
+    deadlock::{Dependencies, FoundDependencies, Lanes},
+    dropped::DropCounts,
+    reach::{ReachCounts, Sources},
+    walk::{Block, PortTable, Target, Walk},
 };
 use crate::{
     algo::{dependency::Vertex, parallel},
@@ -171,20 +171,25 @@ pub fn verify_with(
     groups: &[Group<'_>],
 ) -> VerifyReport {
     let lanes = highest_lane(routes).max(multicast::highest_lane(routes.vl_map(), groups)) + 1;
-    let context = Context::new(fabric, lids, routes);
-    let (counts, dependencies) = follow_all(threads, &context, lanes, |_| true);
-    let mut report = VerifyReport {
-        disconnected: verdict::disconnected(fabric, lids),
-        ..VerifyReport::default()
-    };
-    counts.report(&mut report);
-    dependencies.report(fabric, routes, groups, &mut report);
-    report
+    parallel::install(threads, fabric, || {
+        let context = Context::new(fabric, lids, routes);
+        let (counts, dependencies) = follow_all(threads, &context, lanes, |_| true);
+        let mut report = VerifyReport {
+            disconnected: verdict::disconnected(fabric, lids),
+            ..VerifyReport::default()
+        };
+        counts.report(&mut report);
+        dependencies.report(threads, fabric, routes, groups, &mut report);
+        report
+    })
 }
 
 impl<'a> Context<'a> {
     fn new(fabric: &'a Fabric, lids: &'a LidMap, routes: &'a Routes) -> Self {
         let (table, sources) = (PortTable::new(fabric), Sources::new(fabric, lids));
+        // Four lines for each switch, and what is looked up.
+        parallel::count(4 * fabric.num_switches() + fabric.channels().len());
+        parallel::count(lids.destinations().len());
         Self {
             fabric,
             lids,
@@ -204,39 +209,26 @@ fn follow_all(
 ) -> (ReachCounts, Dependencies) {
     let Context { fabric, routes, .. } = *context;
     let blocks = routes.row_len() / Block::LIDS;
-    // A part per thread would do; more of them share the work evenly.
-    let parts = if threads == 1 { 1 } else { blocks.clamp(1, 8) };
-    let results = parallel::map(threads, parts, |at| {
-        let mut part = Part {
-            block: Block::new(fabric),
-            counts: ReachCounts::new(fabric),
-            dependencies: Dependencies::new(fabric, routes, lanes),
-            drops: DropCounts::new(routes.vl_map(), fabric.num_switches()),
-            walks: Walks {
-                one: Walk::new(fabric),
-                few: Walk::new(fabric),
-                many: Walk::new(fabric),
-            },
-        };
-        for number in at * blocks / parts..(at + 1) * blocks / parts {
-            part.judge_block(context, number * Block::LIDS, &select);
-        }
-        (part.counts, part.dependencies)
-    });
-    let mut counts = ReachCounts::new(fabric);
-    let mut dependencies = Dependencies::new(fabric, routes, lanes);
-    for (more, graph) in results {
-        counts.merge(more);
-        dependencies.merge(&graph);
-    }
-    (counts, dependencies)
+    let found = FoundDependencies::new(fabric, lanes, threads != 1);
+    let parts = parallel::gather(
+        threads,
+        blocks,
+        || Part::new(fabric, routes),
+        |part, number| part.judge_block(context, &found, number * Block::LIDS, &select),
+    );
+    let (counts, lanes): (Vec<_>, Vec<_>) = parts
+        .into_iter()
+        .map(|part| (part.counts, part.lanes))
+        .unzip();
+    let counts = ReachCounts::sum(threads, fabric, counts);
+    (counts, found.finish(lanes.iter()))
 }
 
 /// The work of one thread, and the space for it.
 struct Part {
     block: Block,
     counts: ReachCounts,
-    dependencies: Dependencies,
+    lanes: Lanes,
     /// Counts of dropped data; `None` if no table drops data.
     drops: Option<DropCounts>,
     walks: Walks,
@@ -251,8 +243,31 @@ struct Walks {
 }
 
 impl Part {
+    fn new(fabric: &Fabric, routes: &Routes) -> Self {
+        let part = Self {
+            block: Block::new(fabric),
+            counts: ReachCounts::new(fabric),
+            lanes: Lanes::new(fabric, routes),
+            drops: DropCounts::new(routes.vl_map(), fabric.num_switches()),
+            walks: Walks {
+                one: Walk::new(fabric),
+                few: Walk::new(fabric),
+                many: Walk::new(fabric),
+            },
+        };
+        // A block takes 2 lines of each switch, walks 1, 3 and 6.
+        parallel::count(12 * fabric.num_switches() + fabric.channels().len() / 16);
+        part
+    }
+
     /// Follows the routes to those LIDs of the block from `first` on that `select` names.
-    fn judge_block(&mut self, context: &Context<'_>, first: usize, select: impl Fn(Lid) -> bool) {
+    fn judge_block(
+        &mut self,
+        context: &Context<'_>,
+        found: &FoundDependencies,
+        first: usize,
+        select: impl Fn(Lid) -> bool,
+    ) {
         let mut targets = targets(context.lids, first);
         targets.retain(|target| select(target.lid));
         if targets.is_empty() {
@@ -263,13 +278,13 @@ impl Part {
         let runs = targets.chunk_by(together).flat_map(|all| all.chunks(RUN));
         for run in runs {
             let judged = match run.len() {
-                1 => self.judge(context, run, |walks| &mut walks.one),
-                2..=16 => self.judge(context, run, |walks| &mut walks.few),
-                _ => self.judge(context, run, |walks| &mut walks.many),
+                1 => self.judge(context, found, run, |walks| &mut walks.one),
+                2..=16 => self.judge(context, found, run, |walks| &mut walks.few),
+                _ => self.judge(context, found, run, |walks| &mut walks.many),
             };
             if !judged {
                 for target in run.chunks(1) {
-                    self.judge(context, target, |walks| &mut walks.one);
+                    self.judge(context, found, target, |walks| &mut walks.one);
                 }
             }
         }
@@ -279,6 +294,7 @@ impl Part {
     fn judge<const LIDS: usize>(
         &mut self,
         context: &Context<'_>,
+        found: &FoundDependencies,
         run: &[Target<'_>],
         walk: impl FnOnce(&mut Walks) -> &mut Walk<LIDS>,
     ) -> bool {
@@ -288,7 +304,7 @@ impl Part {
             return false;
         }
         self.counts.count(context, walk, run, of_switch);
-        self.dependencies.add(context, walk, run, of_switch);
+        self.lanes.find(found, context, walk, run, of_switch);
         if let Some(drops) = &mut self.drops {
             for (at, target) in run.iter().enumerate() {
                 self.counts.drop(drops.count(context, walk, at, target));

@@ -120,9 +120,7 @@ impl Choices {
             &mut switches,
             routes.rows_mut(),
             len,
-            &mut (),
-            |_| (),
-            |(), &mut switch, lft| {
+            |&mut switch, lft| {
                 self.fill(fabric, switch, &runs, lft);
                 for sharing in sharing.iter().filter(|sharing| sharing.target != switch) {
                     let entry = lft.get(sharing.first).copied();

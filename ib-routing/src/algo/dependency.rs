@@ -5,9 +5,13 @@
 //! Routes cannot deadlock if it has no cycle (Dally and Seitz, "Deadlock-free message routing in
 //! multiprocessor interconnection networks", 1987).
 
-use alloc::{sync::Arc, vec, vec::Vec};
+mod collector;
 
-use super::overlay::Overlay;
+use alloc::{sync::Arc, vec, vec::Vec};
+use core::ops::Range;
+
+pub(crate) use self::collector::DependencyCollector;
+use super::{overlay::Overlay, parallel};
 use crate::{
     fabric::Fabric,
     index::{ChannelIdx, Idx, IdxVec},
@@ -61,6 +65,17 @@ impl Pairs {
     fn number(&self, from: ChannelIdx, to: ChannelIdx) -> usize {
         self.base[from].wrapping_add(to.0) as usize
     }
+
+    /// The number of the bit of an edge, where each channel has so many lanes.
+    #[inline]
+    fn bit(&self, lanes: usize, from: Vertex, to: Vertex) -> usize {
+        debug_assert!(
+            (self.heads[from.channel].0..self.heads[from.channel].1).contains(&to.channel),
+            "channels that do not meet"
+        );
+        let pair = self.number(from.channel, to.channel);
+        (pair * lanes + usize::from(from.lane)) * lanes + usize::from(to.lane)
+    }
 }
 
 impl DependencyGraph {
@@ -78,13 +93,7 @@ impl DependencyGraph {
 
     #[inline]
     fn bit(&self, from: Vertex, to: Vertex) -> usize {
-        debug_assert!(
-            (self.pairs.heads[from.channel].0..self.pairs.heads[from.channel].1)
-                .contains(&to.channel),
-            "channels that do not meet"
-        );
-        let pair = self.pairs.number(from.channel, to.channel);
-        (pair * self.lanes + usize::from(from.lane)) * self.lanes + usize::from(to.lane)
+        self.pairs.bit(self.lanes, from, to)
     }
 
     /// Adds an edge; says whether it is new. `to` must leave the switch that `from` leads to.
@@ -187,12 +196,53 @@ impl DependencyGraph {
     /// The targets of the edges out of a vertex.
     pub fn successors(&self, from: Vertex) -> impl Iterator<Item = Vertex> + '_ {
         let (first, end) = self.pairs.heads[from.channel];
-        let lanes = self.lanes as u8;
-        (first.0..end.0).flat_map(move |channel| {
-            let channel = ChannelIdx(channel);
-            (0..lanes)
-                .map(move |lane| Vertex { channel, lane })
-                .filter(move |&to| self.contains(from, to))
+        // With one lane the bits of all channels that follow are one range, else the lanes of each of them.
+        let (step, len) = match self.lanes {
+            1 => ((end.0 - first.0).max(1), (end.0 - first.0) as usize),
+            lanes => (1, lanes),
+        };
+        let is_one = self.lanes == 1;
+        (first.0..end.0)
+            .step_by(step as usize)
+            .flat_map(move |channel| {
+                let to = Vertex {
+                    channel: ChannelIdx(channel),
+                    lane: 0,
+                };
+                let start = self.bit(from, to);
+                self.set_bits(start..start + len).map(move |bit| {
+                    let place = (bit - start) as u32;
+                    match is_one {
+                        true => Vertex {
+                            channel: ChannelIdx(channel + place),
+                            lane: 0,
+                        },
+                        false => Vertex {
+                            lane: place as u8,
+                            ..to
+                        },
+                    }
+                })
+            })
+    }
+
+    /// The numbers of the bits that are set in a range.
+    #[inline]
+    fn set_bits(&self, range: Range<usize>) -> impl Iterator<Item = usize> + '_ {
+        let mut at = range.start / 64;
+        let word = |at: usize| self.bits.get(at).copied().unwrap_or(0);
+        let mut left = word(at) & u64::MAX << (range.start % 64);
+        core::iter::from_fn(move || {
+            while left == 0 {
+                at += 1;
+                if at * 64 >= range.end {
+                    return None;
+                }
+                left = word(at);
+            }
+            let bit = at * 64 + left.trailing_zeros() as usize;
+            left &= left - 1;
+            (bit < range.end).then_some(bit)
         })
     }
 
@@ -210,7 +260,9 @@ impl DependencyGraph {
         let size = self.pairs.heads.len() * lanes;
         let mut waiting = vec![0u32; size];
         for from in (0..size).map(vertex) {
+            parallel::count(1);
             self.successors(from).for_each(|to| {
+                parallel::count(1);
                 if let Some(count) = waiting.get_mut(number(to)) {
                     *count += 1;
                 }
@@ -227,7 +279,9 @@ impl DependencyGraph {
         let mut next = 0;
         while let Some(&from) = order.get(next) {
             next += 1;
+            parallel::count(1);
             self.successors(from).for_each(|to| {
+                parallel::count(1);
                 if let Some(count) = waiting.get_mut(number(to)) {
                     *count -= 1;
                     if *count == 0 {

@@ -7,8 +7,9 @@
 use alloc::{vec, vec::Vec};
 
 use crate::{
+    algo::parallel,
     fabric::Fabric,
-    index::{ChannelIdx, IdxVec, SwitchIdx},
+    index::{ChannelIdx, Idx, IdxVec, SwitchIdx},
 };
 
 /// Targets of one search.
@@ -25,13 +26,25 @@ pub struct Frontier {
     /// For each class of channels that this step may take: the targets that the switch at the other
     /// end must have reached for such a channel to be a candidate.
     pub via: Vec<(u8, Sets)>,
+    /// Number of pairs (switch, target) in `reached`: each is one choice of a channel.
+    pub choices: u32,
+    /// Number of switches that reach any target in this step.
+    pub switches: u32,
 }
 
 impl Frontier {
-    /// Number of pairs (switch, target) in it: each is one choice of a channel.
+    /// What a step reaches via these channels.
     #[must_use]
-    pub fn choices(&self) -> u32 {
-        self.reached.iter().map(|set| set.count_ones()).sum()
+    pub fn new(reached: Sets, via: Vec<(u8, Sets)>) -> Self {
+        let choices = reached.iter().map(|set| set.count_ones()).sum();
+        let reaches = |set: &&u64| **set != 0;
+        let switches = reached.iter().filter(reaches).count() as u32;
+        Self {
+            reached,
+            via,
+            choices,
+            switches,
+        }
     }
 }
 
@@ -58,16 +71,19 @@ pub fn start(fabric: &Fabric, targets: &[SwitchIdx]) -> Sets {
     sets
 }
 
-/// The targets that each switch newly reaches over one channel to a switch of `frontier`.
+/// The targets that each switch newly reaches over one channel to a switch of `frontier`, found on as many threads as
+/// `threads` says.
 #[must_use]
 pub fn step(
+    threads: usize,
     fabric: &Fabric,
     frontier: &Sets,
     reached: &Sets,
-    usable: impl Fn(ChannelIdx) -> bool,
+    usable: impl Fn(ChannelIdx) -> bool + Sync + Send,
 ) -> Sets {
     let open = frontier.iter().fold(0, |all, bits| all | bits);
-    let channels = fabric.switches().indices().map(|switch| {
+    let found = parallel::map_many(threads, fabric.num_switches(), |at| {
+        let switch = SwitchIdx::new(at);
         let wanted = open & !reached[switch];
         // Late in a search most switches have reached all their targets.
         if wanted == 0 {
@@ -75,13 +91,14 @@ pub fn step(
         }
         let mut bits = 0;
         for (index, channel) in fabric.channels_from(switch) {
+            parallel::count(1);
             if usable(index) {
                 bits |= frontier[channel.to];
             }
         }
         bits & wanted
     });
-    channels.collect()
+    found.into()
 }
 
 /// Adds sets to sets; returns whether there was anything to add.
@@ -96,19 +113,16 @@ pub fn add(sets: &mut Sets, more: &Sets) -> bool {
 
 /// Shortest paths over all channels, which are all of class 0.
 #[must_use]
-pub fn shortest(fabric: &Fabric, targets: &[SwitchIdx]) -> Frontiers {
+pub fn shortest(threads: usize, fabric: &Fabric, targets: &[SwitchIdx]) -> Frontiers {
     let mut frontier = start(fabric, targets);
     let mut reached = frontier.clone();
     let mut frontiers = Frontiers::new();
     loop {
-        let next = step(fabric, &frontier, &reached, |_| true);
+        let next = step(threads, fabric, &frontier, &reached, |_| true);
         if !add(&mut reached, &next) {
             return frontiers;
         }
-        frontiers.push(Frontier {
-            reached: next.clone(),
-            via: vec![(0, frontier)],
-        });
+        frontiers.push(Frontier::new(next.clone(), vec![(0, frontier)]));
         frontier = next;
     }
 }
@@ -116,6 +130,7 @@ pub fn shortest(fabric: &Fabric, targets: &[SwitchIdx]) -> Frontiers {
 /// Shortest paths where a channel counts as many hops as its class.
 #[must_use]
 pub fn shortest_by_weight(
+    threads: usize,
     fabric: &Fabric,
     targets: &[SwitchIdx],
     weights: &IdxVec<ChannelIdx, u8>,
@@ -140,7 +155,7 @@ pub fn shortest_by_weight(
             };
             if add(
                 &mut next,
-                &step(fabric, frontier, &reached, |channel| {
+                &step(threads, fabric, frontier, &reached, |channel| {
                     weights[channel] == weight
                 }),
             ) {
@@ -148,10 +163,7 @@ pub fn shortest_by_weight(
             }
         }
         if add(&mut reached, &next) {
-            frontiers.push(Frontier {
-                reached: next.clone(),
-                via,
-            });
+            frontiers.push(Frontier::new(next.clone(), via));
             silent = 0;
         } else {
             silent += 1;

@@ -51,7 +51,7 @@ use self::{
 use crate::{
     algo::{
         frontiers::{BATCH, Frontiers, shortest, shortest_by_weight},
-        parallel,
+        parallel::{self, Spaces},
     },
     engine::{self, SharedEngine},
     error::RouteError,
@@ -68,8 +68,8 @@ const SMALL: usize = 4096;
 /// Searches that are kept at the same time, at most.
 const SEARCHES: usize = 8;
 
-/// Choices of a frontier below which one thread ends before others have begun.
-const FEW_CHOICES: u32 = 4096;
+/// Table entries and channels of a frontier below which one thread ends before others have begun.
+const LITTLE_WORK: usize = 16_384;
 
 /// Attempts that begin with the loads of the one before. In measurements a fourth gained nothing.
 const LOOKAHEAD_ATTEMPTS: usize = 3;
@@ -86,7 +86,7 @@ pub fn route_shortest(
 ) -> Result<(), RouteError> {
     if options.hop_weights.is_empty() {
         return route(fabric, lids, options, None, routes, |targets| {
-            Ok(shortest(fabric, targets))
+            Ok(shortest(options.threads, fabric, targets))
         });
     }
     let weight = |channel: &Channel| {
@@ -97,7 +97,12 @@ pub fn route_shortest(
     };
     let weights = fabric.channels().iter().map(weight).collect();
     route(fabric, lids, options, Some(&weights), routes, |targets| {
-        Ok(shortest_by_weight(fabric, targets, &weights))
+        Ok(shortest_by_weight(
+            options.threads,
+            fabric,
+            targets,
+            &weights,
+        ))
     })
 }
 
@@ -172,6 +177,7 @@ impl Attempt {
 
     /// Returns true if no attempt can gain much: the highest load is within 5 % of the mean.
     fn is_even(&self) -> bool {
+        parallel::count(self.sent.len() / 4);
         let sum: u64 = self.sent.iter().sum();
         let mean = sum / self.sent.len().max(1) as u64;
         self.max() * 20 <= mean * 21
@@ -185,7 +191,12 @@ fn retry(
     routes: &mut Routes,
     search: &Search<'_>,
 ) -> Result<Attempt, RouteError> {
-    let mut other = Routes::new(routes.engine(), inputs.fabric, inputs.lids);
+    let mut other = Routes::new_on(
+        inputs.options.threads,
+        routes.engine(),
+        inputs.fabric,
+        inputs.lids,
+    );
     let found = attempt(inputs, &mut other, search)?;
     if found.max() < best.max() {
         best.clone_from(&found);
@@ -209,26 +220,28 @@ fn attempt(
     let mut balancers = PortBalancer::for_all(inputs, &mut loads, &mut sent);
     let workers = parallel::workers(threads, balancers.len());
     let mut flows = Flows::new(inputs.fabric.num_switches(), workers);
-    let mut scratch = Scratch::new(0);
+    let mut spaces = Spaces::new(workers, Scratch::new);
     let batches: Vec<&[SwitchIdx]> = inputs.order.chunks(BATCH).collect();
     // Searches are independent, so each worker makes one; their results take memory, so their number is
     // bounded.
     for batches in batches.chunks(workers.clamp(1, SEARCHES)) {
-        let frontiers = |at: usize| batches.get(at).map(|targets| search(targets));
-        let found = parallel::map(threads, batches.len(), frontiers);
-        for (targets, frontiers) in batches.iter().zip(found.into_iter().flatten()) {
-            let batch = Batch::new(inputs, targets, &mut flows);
+        let prepare = |at: usize| {
+            let targets = batches.get(at)?;
+            Some((Batch::new(inputs, targets), search(targets)))
+        };
+        let prepared = parallel::map(threads, batches.len(), prepare);
+        for (batch, frontiers) in prepared.into_iter().flatten() {
+            flows.begin(threads, batch.ca_columns());
             for frontier in frontiers?.iter().rev() {
-                let alone = workers == 1 || frontier.choices() < FEW_CHOICES;
-                parallel::rows(
+                let alone = workers == 1 || batch.work(frontier, inputs) < LITTLE_WORK;
+                parallel::rows_with(
                     if alone { 1 } else { threads },
                     &mut balancers,
                     routes.rows_mut(),
                     row_len,
-                    &mut scratch,
-                    Scratch::new,
+                    &mut spaces,
                     |scratch, balancer, lft| {
-                        balancer.assign(inputs, &batch, frontier, scratch, lft)
+                        balancer.assign(inputs, &batch, &flows, frontier, scratch, lft)
                     },
                 );
             }
@@ -296,6 +309,8 @@ impl<'a> Inputs<'a> {
         classes: Option<&IdxVec<ChannelIdx, u8>>,
         engine: &SharedEngine,
     ) -> Self {
+        // Sources, channels by port, and bundles of them.
+        parallel::count(lids.destinations().len() + 2 * fabric.channels().len());
         let mut sources = IdxVec::filled(fabric.num_switches(), 0);
         let mut has_siblings = false;
         for destination in lids.destinations().iter() {

@@ -94,7 +94,7 @@ pub fn find_roots(fabric: &Fabric, lids: &LidMap) -> Vec<SwitchIdx> {
         // Distances at which a switch of the batch has more than nine tenths, a twentieth of the CAs.
         let (mut most, mut some) = ([0; frontiers::BATCH], [0; frontiers::BATCH]);
         let own = frontiers::start(fabric, batch);
-        let levels = frontiers::shortest(fabric, batch);
+        let levels = frontiers::shortest(1, fabric, batch);
         for sets in core::iter::once(&own).chain(levels.iter().map(|wave| &wave.reached)) {
             let mut found = [0; frontiers::BATCH];
             for &switch in &with_cas {

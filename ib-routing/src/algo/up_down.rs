@@ -41,6 +41,7 @@ pub fn directions<K: Ord>(fabric: &Fabric, place: &IdxVec<SwitchIdx, K>) -> IdxV
 /// The waves of an up*/down* search.
 #[must_use]
 pub fn search(
+    threads: usize,
     fabric: &Fabric,
     targets: &[SwitchIdx],
     classes: &IdxVec<ChannelIdx, u8>,
@@ -52,7 +53,9 @@ pub fn search(
     let mut down = Vec::from([first.clone()]);
     let mut reached = first;
     while let Some(last) = down.last() {
-        let next = step(fabric, last, &reached, |channel| classes[channel] == DOWN);
+        let next = step(threads, fabric, last, &reached, |channel| {
+            classes[channel] == DOWN
+        });
         if !add(&mut reached, &next) {
             break;
         }
@@ -67,19 +70,13 @@ pub fn search(
         add(&mut frontier, here);
         let below = down.get(at + 1);
         if let Some(below) = below {
-            levels.push(Frontier {
-                reached: below.clone(),
-                via: vec![(DOWN, here.clone())],
-            });
+            levels.push(Frontier::new(below.clone(), vec![(DOWN, here.clone())]));
         }
-        let next = step(fabric, &frontier, &reached, |channel| {
+        let next = step(threads, fabric, &frontier, &reached, |channel| {
             classes[channel] == UP
         });
         if add(&mut reached, &next) {
-            levels.push(Frontier {
-                reached: next.clone(),
-                via: vec![(UP, frontier)],
-            });
+            levels.push(Frontier::new(next.clone(), vec![(UP, frontier)]));
         } else if below.is_none() {
             return levels;
         }
@@ -112,7 +109,8 @@ pub fn route(
             has_ca[switch] = true;
         }
     }
-    let mut routes = Routes::new(engine, fabric, lids);
+    let threads = options.threads;
+    let mut routes = Routes::new_on(options.threads, engine, fabric, lids);
     port_balancing::route(
         fabric,
         lids,
@@ -120,7 +118,7 @@ pub fn route(
         Some(classes),
         &mut routes,
         |targets| {
-            let mut levels = search(fabric, targets, classes);
+            let mut levels = search(threads, fabric, targets, classes);
             let mut reached = start(fabric, targets);
             for wave in &levels {
                 add(&mut reached, &wave.reached);
@@ -130,7 +128,7 @@ pub fn route(
                 with_ca |= u64::from(has_ca[target]) << bit;
             }
             loop {
-                let next = step(fabric, &reached, &reached, |_| true);
+                let next = step(threads, fabric, &reached, &reached, |_| true);
                 for (switch, &bits) in next.iter_enumerated() {
                     let cut_off = bits & with_ca;
                     if cut_off != 0 && has_ca[switch] && !options.connect_roots {
@@ -149,7 +147,7 @@ pub fn route(
                 if !add(&mut reached, &next) {
                     return Ok(levels);
                 }
-                levels.push(Frontier { reached: next, via });
+                levels.push(Frontier::new(next, via));
             }
         },
     )?;

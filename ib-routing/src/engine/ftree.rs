@@ -77,7 +77,7 @@ impl RoutingEngine for FatTree {
         let hubs = Hubs::find(&tree, &groups);
         let up_ports = UpPorts::find(&tree);
         let chains = Chains::choose(&tree, &up_ports, lids, options, &groups);
-        let mut routes = Routes::new(&engine::FTREE, fabric, lids);
+        let mut routes = Routes::new_on(options.threads, &engine::FTREE, fabric, lids);
         let mut rows = LftRow::for_all(&tree);
         let row_len = routes.row_len();
         let mut turned_back = false;
@@ -100,9 +100,7 @@ impl RoutingEngine for FatTree {
                 &mut rows,
                 routes.rows_mut(),
                 row_len,
-                &mut (),
-                |_| (),
-                |(), row, lft| {
+                |row, lft| {
                     for (view, group) in views.iter().zip(chains) {
                         row.fill(&tree, &up_ports, view, group, lft);
                     }

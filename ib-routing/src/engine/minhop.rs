@@ -44,7 +44,7 @@ impl RoutingEngine for MinHop {
         lids: &LidMap,
         options: &RouteOptions,
     ) -> Result<Routes, RouteError> {
-        let mut routes = Routes::new(&engine::MINHOP, fabric, lids);
+        let mut routes = Routes::new_on(options.threads, &engine::MINHOP, fabric, lids);
         let demands = Demands::new(fabric, lids, false);
         if demands.is_direct(fabric) && !chooses_by_port(lids, options) {
             routes.set_exits(lids);

@@ -85,7 +85,7 @@ impl RoutingEngine for Nue {
                 return Ok(routes);
             }
         }
-        let mut routes = Routes::new(&engine::NUE, fabric, lids);
+        let mut routes = Routes::new_on(options.threads, &engine::NUE, fabric, lids);
         routes.set_exits(lids);
         let dag = ShortestPathDag::new(fabric, options);
         let demands = |tree_per_switch| {

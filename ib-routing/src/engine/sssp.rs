@@ -38,7 +38,7 @@ impl RoutingEngine for Sssp {
         lids: &LidMap,
         options: &RouteOptions,
     ) -> Result<Routes, RouteError> {
-        let mut routes = Routes::new(&engine::SSSP, fabric, lids);
+        let mut routes = Routes::new_on(options.threads, &engine::SSSP, fabric, lids);
         routes.set_exits(lids);
         let dag = ShortestPathDag::new(fabric, options);
         let demands = Demands::new(fabric, lids, false);

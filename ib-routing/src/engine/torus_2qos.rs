@@ -92,7 +92,7 @@ impl RoutingEngine for Torus2Qos {
                 needed: needed.into(),
             });
         }
-        let mut routes = Routes::new(&engine::TORUS_2QOS, fabric, lids);
+        let mut routes = Routes::new_on(options.threads, &engine::TORUS_2QOS, fabric, lids);
         routes.set_exits(lids);
         let mut sls = vec![Sl::ZERO; routes.row_len() * fabric.num_switches()];
         let port_rank = |port: PortNum| {
@@ -129,9 +129,7 @@ impl RoutingEngine for Torus2Qos {
             &mut lft_rows,
             routes.rows_mut(),
             row_len,
-            &mut (),
-            |_| (),
-            |(), lft_row, lft| lft_row.fill(&table, &targets, lft),
+            |lft_row, lft| lft_row.fill(&table, &targets, lft),
         );
         let cut_off = lft_rows
             .iter()

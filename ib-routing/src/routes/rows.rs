@@ -7,6 +7,8 @@
 use alloc::{sync::Arc, vec, vec::Vec};
 use core::ops::Deref;
 
+use crate::algo::parallel;
+
 /// LIDs in one block of a forwarding table.
 const BLOCK: usize = 64;
 
@@ -70,11 +72,24 @@ enum Content {
 }
 
 impl Rows {
-    /// `count` rows of `len` entries, all equal to `entry`.
-    pub(super) fn new(count: usize, len: usize, entry: u8) -> Self {
+    /// `count` rows of `len` entries, all equal to `entry`, filled on as many threads as `threads` says.
+    pub(super) fn new(threads: usize, count: usize, len: usize, entry: u8) -> Self {
+        let all = if threads == 1 {
+            parallel::count(count * len / BLOCK);
+            vec![entry; count * len]
+        } else {
+            // Memory of zeros is only reserved: the system hands each page out when it is written, which takes longer
+            // than to fill it.
+            let mut all = vec![0; count * len];
+            parallel::rows(threads, &mut vec![(); count], &mut all, len, |(), row| {
+                parallel::count(row.len() / BLOCK);
+                row.fill(entry);
+            });
+            all
+        };
         Self {
             len,
-            content: Content::Whole(vec![entry; count * len]),
+            content: Content::Whole(all),
         }
     }
 
@@ -228,7 +243,7 @@ mod tests {
     use super::*;
 
     fn rows() -> Rows {
-        let mut rows = Rows::new(3, 128, 255);
+        let mut rows = Rows::new(1, 3, 128, 255);
         rows.row_mut(1)[70] = 4;
         rows.share();
         rows

@@ -14,7 +14,10 @@ use super::{
     walk::{LOOP, NO_CHANNEL, Target, Walk, entry_port},
 };
 use crate::{
-    algo::dependency::{DependencyGraph, Vertex},
+    algo::{
+        dependency::{DependencyCollector, DependencyGraph, Vertex},
+        parallel,
+    },
     fabric::Fabric,
     index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::Destination,
@@ -32,11 +35,19 @@ pub enum Traffic {
     SwitchToSwitch,
 }
 
-/// The dependencies that one thread has found.
+/// All dependencies.
 pub(super) struct Dependencies {
-    /// By kind of traffic; a later kind holds only what the kinds before it do not.
+    /// By kind of traffic; a later kind need not hold what the kinds before it hold.
     graphs: [DependencyGraph; 3],
     lanes_used: u16,
+}
+
+/// The dependencies that all threads have found so far, by kind of traffic.
+pub(super) struct FoundDependencies([DependencyCollector; 3]);
+
+/// The lanes that packets use, as one thread finds them.
+pub(super) struct Lanes {
+    used: u16,
     state: State,
 }
 
@@ -50,8 +61,26 @@ enum State {
     Changing(IdxVec<SwitchIdx, [[u16; 16]; 2]>),
 }
 
-impl Dependencies {
-    pub(super) fn new(fabric: &Fabric, routes: &Routes, lanes: u8) -> Self {
+impl FoundDependencies {
+    /// No dependencies of `lanes` lanes; `shared` if several threads add.
+    pub(super) fn new(fabric: &Fabric, lanes: u8, shared: bool) -> Self {
+        let found = Self(DependencyCollector::several(fabric, lanes, shared));
+        parallel::count(fabric.channels().len());
+        found
+    }
+
+    /// All that was found, with what each thread found out about lanes.
+    pub(super) fn finish<'a>(self, lanes: impl Iterator<Item = &'a Lanes>) -> Dependencies {
+        parallel::count(self.0.iter().map(DependencyCollector::lines).sum());
+        Dependencies {
+            graphs: self.0.map(DependencyCollector::into_graph),
+            lanes_used: lanes.fold(0, |all, lanes| all | lanes.used),
+        }
+    }
+}
+
+impl Lanes {
+    pub(super) fn new(fabric: &Fabric, routes: &Routes) -> Self {
         let switches = fabric.num_switches();
         let state = match (routes.vl_map().is_uniform(), routes.sls()) {
             (true, SlTable::Uniform(_) | SlTable::ByDestination(_)) => {
@@ -62,34 +91,22 @@ impl Dependencies {
             }
             (false, _) => State::Changing(IdxVec::filled(switches, [[0; 16]; 2])),
         };
-        let empty = DependencyGraph::new(fabric, lanes);
-        Self {
-            graphs: [empty.clone(), empty.clone(), empty],
-            lanes_used: 0,
-            state,
-        }
+        Self { used: 0, state }
     }
 
-    /// Adds the dependencies of the routes to LIDs of one switch and kind.
-    pub(super) fn add<const LIDS: usize>(
+    /// Adds the dependencies of the routes to LIDs of one switch and kind to those found.
+    pub(super) fn find<const LIDS: usize>(
         &mut self,
+        found: &FoundDependencies,
         context: &Context<'_>,
         walk: &Walk<LIDS>,
         targets: &[Target<'_>],
         of_switch: bool,
     ) {
-        let Self {
-            graphs,
-            lanes_used,
-            state,
-        } = self;
+        let Self { used, state } = self;
         let mut of_switches = 0;
-        let used = if of_switch {
-            &mut of_switches
-        } else {
-            lanes_used
-        };
-        let Some(graphs) = graphs.get_mut(usize::from(of_switch)..) else {
+        let used = if of_switch { &mut of_switches } else { used };
+        let Some(graphs) = found.0.get(usize::from(of_switch)..) else {
             return;
         };
         match state {
@@ -106,57 +123,70 @@ impl Dependencies {
             }
         }
     }
+}
 
-    pub(super) fn merge(&mut self, later: &Self) {
-        for (graph, more) in self.graphs.iter_mut().zip(&later.graphs) {
-            graph.merge(more);
-        }
-        self.lanes_used |= later.lanes_used;
-    }
-
+impl Dependencies {
     /// The graphs by kind of traffic: between CAs, between CAs and switches, between switches. A later one
     /// need not hold what an earlier one holds.
     pub(super) fn into_graphs(self) -> [DependencyGraph; 3] {
         self.graphs
     }
 
-    /// Judges CA traffic alone, with multicast groups, then with each further kind added.
+    /// Judges CA traffic alone, with multicast groups, and with each further kind added.
     pub(super) fn report(
         self,
+        threads: usize,
         fabric: &Fabric,
         routes: &Routes,
         groups: &[Group<'_>],
         report: &mut VerifyReport,
     ) {
         report.vls = (self.lanes_used.count_ones() as u8).max(1);
-        let [mut graph, ca_switch, switches] = self.graphs;
+        let [graph, mut ca_switch, mut all] = self.graphs;
         report.dependencies = graph.num_edges();
-        match graph.order() {
-            Ok(order) => (report.deadlock_free, report.order) = (true, Some(order)),
-            Err(cycle) => report.cycle = Some(lanes_of(cycle)),
-        }
-        report.multicast_deadlock_free = report.deadlock_free;
-        if !groups.is_empty() {
+        let with_groups = (!groups.is_empty()).then(|| {
             let mut both = graph.clone();
             for group in groups {
                 multicast::add(fabric, routes.vl_map(), group, &mut both);
             }
-            let verdict = both.order();
-            report.multicast_deadlock_free = verdict.is_ok();
-            match verdict {
-                Ok(order) => report.multicast_order = Some(order),
-                Err(cycle) => report.multicast_cycle = Some(lanes_of(cycle)),
+            both
+        });
+        ca_switch.merge(&graph);
+        all.merge(&ca_switch);
+        let judged = [
+            Some(&graph),
+            Some(&ca_switch),
+            Some(&all),
+            with_groups.as_ref(),
+        ];
+        let judge = |at: usize| Some((*judged.get(at)?)?.order());
+        let verdicts = parallel::map(threads, judged.len(), judge);
+        let mut verdicts = verdicts.into_iter().flatten();
+        match verdicts.next() {
+            Some(Err(cycle)) => report.cycle = Some(lanes_of(cycle)),
+            order => (report.deadlock_free, report.order) = (true, order.and_then(Result::ok)),
+        }
+        for free in [
+            &mut report.ca_switch_deadlock_free,
+            &mut report.all_deadlock_free,
+        ] {
+            let cycle = verdicts.next().and_then(Result::err);
+            *free = cycle.is_none();
+            // Each kind of traffic adds to those before: the first cycle is reported.
+            if report.management_cycle.is_none() {
+                report.management_cycle = cycle.map(lanes_of);
             }
         }
-        graph.merge(&ca_switch);
-        let verdict = graph.order();
-        report.ca_switch_deadlock_free = verdict.is_ok();
-        report.management_cycle = verdict.err().map(lanes_of);
-        graph.merge(&switches);
-        let verdict = graph.order();
-        report.all_deadlock_free = verdict.is_ok();
-        if report.management_cycle.is_none() {
-            report.management_cycle = verdict.err().map(lanes_of);
+        report.multicast_deadlock_free = report.deadlock_free;
+        match verdicts.next() {
+            Some(Ok(order)) => {
+                (report.multicast_deadlock_free, report.multicast_order) = (true, Some(order));
+            }
+            Some(Err(cycle)) => {
+                report.multicast_deadlock_free = false;
+                report.multicast_cycle = Some(lanes_of(cycle));
+            }
+            None => {}
         }
     }
 }
@@ -168,7 +198,7 @@ const HOLDING: u16 = !(1 << DROP);
 /// CA traffic and of what switches send.
 fn one_lane<const LIDS: usize>(
     has_ca: &mut IdxVec<SwitchIdx, u32>,
-    graphs: &mut [DependencyGraph],
+    graphs: &[DependencyCollector],
     lanes_used: &mut u16,
     context: &Context<'_>,
     walk: &Walk<LIDS>,
@@ -188,6 +218,7 @@ fn one_lane<const LIDS: usize>(
     for (has_ca, &lids) in has_ca.iter_mut().zip(sources.ca_lids.iter()) {
         *has_ca = if lids > 0 { u32::MAX } else { 0 };
     }
+    parallel::count(2 * walk.order.len() * targets.len());
     for &switch in &walk.order {
         let (next, hops, ca) = (walk.next[switch], walk.hops[switch], has_ca[switch]);
         let lids = next.iter().zip(hops).zip(lanes).take(targets.len());
@@ -199,7 +230,7 @@ fn one_lane<const LIDS: usize>(
             has_ca[to] |= ca & 1 << at;
             let after = walk.next[to].get(at).copied().unwrap_or(NO_CHANNEL);
             let kind = usize::from(ca >> at & 1 == 0);
-            if let Some(graph) = graphs.get_mut(kind).filter(|_| after != NO_CHANNEL) {
+            if let Some(graph) = graphs.get(kind).filter(|_| after != NO_CHANNEL) {
                 let [from, to] = [channel, after].map(|channel| Vertex { channel, lane });
                 graph.add(from, to);
             }
@@ -210,13 +241,14 @@ fn one_lane<const LIDS: usize>(
 /// The dependencies of a LID where the lane depends on the source.
 fn by_source<const LIDS: usize>(
     lanes: &mut IdxVec<SwitchIdx, [u16; 2]>,
-    graphs: &mut [DependencyGraph],
+    graphs: &[DependencyCollector],
     lanes_used: &mut u16,
     context: &Context<'_>,
     walk: &Walk<LIDS>,
     at: usize,
     lid: Lid,
 ) {
+    parallel::count(2 * walk.order.len());
     for switch in lanes.indices() {
         lanes[switch] = source_lanes(context, switch, lid).map(|mask| mask & HOLDING);
     }
@@ -231,7 +263,7 @@ fn by_source<const LIDS: usize>(
         if after == NO_CHANNEL {
             continue;
         }
-        for (graph, mask) in graphs.iter_mut().zip([ca, own & !ca]) {
+        for (graph, mask) in graphs.iter().zip([ca, own & !ca]) {
             for lane in bits(mask) {
                 let [from, to] = [channel, after].map(|channel| Vertex { channel, lane });
                 graph.add(from, to);
@@ -260,7 +292,7 @@ fn step<const LIDS: usize>(
 /// The dependencies of a LID where SLtoVL tables differ by port.
 fn changing<const LIDS: usize>(
     lanes: &mut IdxVec<SwitchIdx, [[u16; 16]; 2]>,
-    graphs: &mut [DependencyGraph],
+    graphs: &[DependencyCollector],
     lanes_used: &mut u16,
     context: &Context<'_>,
     walk: &Walk<LIDS>,
@@ -274,6 +306,7 @@ fn changing<const LIDS: usize>(
         ..
     } = context;
     let map = routes.vl_map();
+    parallel::count(8 * walk.order.len());
     lanes.fill([[0; 16]; 2]);
     for &switch in &walk.order {
         let Some((channel, to, after)) = step(context, walk, switch, at) else {
@@ -296,7 +329,7 @@ fn changing<const LIDS: usize>(
             continue;
         }
         let (input, out) = (fabric.channel(channel).to_port, fabric.channel(after).port);
-        for ((kind, by_sl), graph) in here.iter().enumerate().zip(graphs.iter_mut()) {
+        for ((kind, by_sl), graph) in here.iter().enumerate().zip(graphs) {
             for (sl, &mask) in (0..).zip(by_sl).filter(|(_, mask)| **mask != 0) {
                 let sl = Sl::from_low_bits(sl);
                 let vl = map.vl(to, input, out, sl).bits();

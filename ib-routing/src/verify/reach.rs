@@ -8,11 +8,12 @@ use super::{
     Context, LinkLoad, RouteEnd, RouteFailure, VerifyReport,
     dropped::Dropped,
     square_root,
-    walk::{DEAD, LOOP, NO_CHANNEL, PortTable, Target, Walk},
+    walk::{Block, DEAD, LOOP, NO_CHANNEL, PortTable, Target, Walk},
 };
 use crate::{
+    algo::parallel,
     fabric::Fabric,
-    index::{ChannelIdx, IdxVec, SwitchIdx},
+    index::{ChannelIdx, Idx, IdxVec, SwitchIdx},
     lid::{Destination, LidMap},
 };
 
@@ -132,6 +133,7 @@ impl ReachCounts {
         count: usize,
         of_switch: bool,
     ) -> [Reached; LIDS] {
+        parallel::count(walk.hops.len() * count);
         let mut all = [Reached::default(); LIDS];
         for (switch, hops) in walk.hops.iter_enumerated() {
             let ca_lids = sources.ca_lids[switch];
@@ -194,6 +196,7 @@ impl ReachCounts {
         walk: &mut Walk<LIDS>,
         count: usize,
     ) {
+        parallel::count(walk.order.len() * count);
         let Context { sources, table, .. } = context;
         let Walk {
             next,
@@ -257,21 +260,37 @@ impl ReachCounts {
         }
     }
 
-    /// Adds what a thread counted that had later LIDs.
-    pub(super) fn merge(&mut self, later: Self) {
-        for (load, more) in self.load.iter_mut().zip(later.load.iter()) {
-            *load += more;
+    /// All that threads have counted, each in blocks of LIDs of its own.
+    pub(super) fn sum(threads: usize, fabric: &Fabric, mut parts: Vec<Self>) -> Self {
+        let mut all = parts.pop().unwrap_or_else(|| Self::new(fabric));
+        if parts.is_empty() {
+            return all;
         }
-        self.pairs += later.pairs;
-        self.reached_ca_pairs += later.reached_ca_pairs;
-        self.unreachable += later.unreachable;
-        self.unreachable_ca += later.unreachable_ca;
-        self.dropped += later.dropped;
-        self.loops += later.loops;
-        self.max_hops = self.max_hops.max(later.max_hops);
-        let room = NAMED_FAILURES.saturating_sub(self.failures.len());
-        self.failures.extend(later.failures.into_iter().take(room));
-        self.incomplete.extend(later.incomplete);
+        let load = |at: usize| {
+            parallel::count(1 + parts.len() / 4);
+            let channel = ChannelIdx::new(at);
+            let more: u32 = parts.iter().map(|part| part.load[channel]).sum();
+            all.load[channel] + more
+        };
+        let load = parallel::map_many(threads, all.load.len(), load);
+        all.load = load.into();
+        for part in parts {
+            all.pairs += part.pairs;
+            all.reached_ca_pairs += part.reached_ca_pairs;
+            all.unreachable += part.unreachable;
+            all.unreachable_ca += part.unreachable_ca;
+            all.dropped += part.dropped;
+            all.loops += part.loops;
+            all.max_hops = all.max_hops.max(part.max_hops);
+            all.failures.extend(part.failures);
+            all.incomplete.extend(part.incomplete);
+        }
+        // Each thread has named its first failures, block by block; a block is of one thread, so its order stays.
+        all.failures
+            .sort_by_key(|failure| usize::from(failure.lid.0) / Block::LIDS);
+        all.failures.truncate(NAMED_FAILURES);
+        all.incomplete.sort_unstable();
+        all
     }
 
     /// The routes of CA pairs on each channel, and the LIDs that some switch does not reach.
@@ -280,6 +299,7 @@ impl ReachCounts {
     }
 
     pub(super) fn report(self, report: &mut VerifyReport) {
+        parallel::count(self.load.len());
         report.pairs = self.pairs;
         report.unreachable = self.unreachable;
         report.unreachable_ca = self.unreachable_ca;

@@ -8,6 +8,7 @@ use core::fmt;
 
 use super::VerifyReport;
 use crate::{
+    algo::parallel,
     fabric::Fabric,
     index::{IdxVec, SwitchIdx},
     lid::LidMap,
@@ -127,6 +128,7 @@ impl VerifyReport {
 /// (source port, LID) pairs that no cables join, so that no routes can connect them.
 pub(super) fn disconnected(fabric: &Fabric, lids: &LidMap) -> u64 {
     let parts = fabric.parts();
+    parallel::count(lids.destinations().len());
     // Ports and LIDs in each part of the fabric.
     let mut counts: IdxVec<SwitchIdx, [u64; 2]> = IdxVec::filled(fabric.num_switches(), [0; 2]);
     let (mut pairs, mut on_one_cable) = (0, 0);

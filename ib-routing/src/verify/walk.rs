@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 use ib_wire::{Lid, PortNum};
 
 use crate::{
+    algo::parallel,
     fabric::{Channel, Fabric},
     index::{ChannelIdx, Idx as _, IdxVec, SwitchIdx},
     lid::Destination,
@@ -98,6 +99,7 @@ impl Block {
 
     /// Reads the entries of the LIDs from `first` on.
     pub(crate) fn load(&mut self, table: &PortTable, routes: &Routes, first: usize) {
+        parallel::count(self.ports.len() * Self::LIDS);
         let rows = self.ports.iter_mut().zip(self.places.iter_mut());
         for ((switch, channels), (ports, places)) in table.ports.iter_enumerated().zip(rows) {
             let row = routes.lft(switch).get(first..first + Self::LIDS);
@@ -175,6 +177,8 @@ impl<const LIDS: usize> Walk<LIDS> {
     ) -> bool {
         self.look_up(table, block, targets);
         self.sort(table, targets.len());
+        // Each of them looks up, sorts, and counts hops.
+        parallel::count(3 * self.hops.len() * targets.len());
         if self.order.len() < self.hops.len() {
             if targets.len() > 1 {
                 return false;

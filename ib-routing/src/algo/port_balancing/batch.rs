@@ -7,9 +7,12 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::{Inputs, flows::Flows};
+use super::Inputs;
 use crate::{
-    algo::frontiers::{Sets, start},
+    algo::{
+        frontiers::{Frontier, Sets, start},
+        parallel,
+    },
     index::SwitchIdx,
     lid::Destination,
 };
@@ -23,7 +26,7 @@ struct Run {
 }
 
 /// Destination switches that are routed at once.
-pub(super) struct Batch<'a> {
+pub(super) struct Batch {
     /// First column of each destination's CAs, and the end of the last one.
     cas: Vec<usize>,
     /// First column of each destination's own LIDs, and the end of the last one.
@@ -36,11 +39,10 @@ pub(super) struct Batch<'a> {
     pub(super) with_cas: u64,
     /// The bit of each destination, at its switch.
     pub(super) own: Sets,
-    pub(super) flows: &'a Flows,
 }
 
-impl<'a> Batch<'a> {
-    pub(super) fn new(inputs: &Inputs<'_>, targets: &[SwitchIdx], flows: &'a mut Flows) -> Self {
+impl Batch {
+    pub(super) fn new(inputs: &Inputs<'_>, targets: &[SwitchIdx]) -> Self {
         let (mut columns, mut with_cas) = (Columns::new(inputs), 0);
         let (mut cas, mut switches) = (Vec::from([0]), Vec::new());
         let mut ports: Vec<&Destination> = Vec::new();
@@ -61,7 +63,6 @@ impl<'a> Batch<'a> {
             }
             cas.push(columns.count);
         }
-        flows.begin(columns.count);
         switches.push(columns.count);
         for &target in targets {
             for port in inputs
@@ -80,8 +81,20 @@ impl<'a> Batch<'a> {
             port_begins: columns.port_begins,
             with_cas,
             own: start(inputs.fabric, targets),
-            flows,
         }
+    }
+
+    /// Number of columns of CAs.
+    pub(super) fn ca_columns(&self) -> usize {
+        self.cas.last().copied().unwrap_or(0)
+    }
+
+    /// About the number of table entries that a frontier fills, and of channels that are looked at for them.
+    pub(super) fn work(&self, frontier: &Frontier, inputs: &Inputs<'_>) -> usize {
+        let destinations = self.cas.len().saturating_sub(1).max(1);
+        let entries = (frontier.choices as usize).saturating_mul(self.columns()) / destinations;
+        let channels = inputs.out_ports.len() / inputs.fabric.num_switches().max(1);
+        entries + (frontier.switches as usize).saturating_mul(channels)
     }
 
     /// Number of columns.
@@ -159,6 +172,7 @@ impl<'a> Batch<'a> {
                 }
                 let common = run.column.max(columns.start)..(run.column + run.len).min(columns.end);
                 let lid = common.start - run.column + run.lid;
+                parallel::count(1 + common.len() / 8);
                 if let Some(entries) = lft.get_mut(lid..lid + common.len()) {
                     part(common, entries);
                 }
@@ -199,6 +213,7 @@ impl Columns {
             }),
         }
         self.count += len;
+        parallel::count(1);
         if self.siblings {
             self.port_begins.push(true);
             self.port_begins.resize(self.count, false);

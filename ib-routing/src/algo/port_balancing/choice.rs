@@ -3,14 +3,15 @@
 use super::{
     Inputs, OutPort,
     batch::Batch,
-    flows::FlowWriter,
+    flows::{FlowWriter, Flows},
     packed::{in_each, sum_of, words_of},
 };
 
 /// Inputs of the choices of one switch at one frontier.
 pub(super) struct Choice<'a> {
     pub(super) inputs: &'a Inputs<'a>,
-    pub(super) batch: &'a Batch<'a>,
+    pub(super) batch: &'a Batch,
+    pub(super) flows: &'a Flows,
     pub(super) out_ports: &'a [OutPort],
     pub(super) writer: FlowWriter<'a>,
     /// First word of the switch's row of flows.
@@ -26,11 +27,9 @@ pub(super) struct Choice<'a> {
 impl Choice<'_> {
     /// The routes that pass the switch towards each LID of a word.
     #[inline]
-    pub(super) fn flows(&self, word: usize) -> u64 {
-        self.batch
-            .flows
-            .word(self.row + word)
-            .wrapping_add(in_each(self.own))
+    pub(super) fn flows_of(&self, word: usize) -> u64 {
+        let passing = self.flows.word(self.row + word);
+        passing.wrapping_add(in_each(self.own))
     }
 
     /// The routes that pass the switch towards one LID.
@@ -38,6 +37,6 @@ impl Choice<'_> {
         let mut words = words_of(column..column + 1);
         words
             .next()
-            .map_or(0, |(word, mask)| sum_of(self.flows(word) & mask) as u16)
+            .map_or(0, |(word, mask)| sum_of(self.flows_of(word) & mask) as u16)
     }
 }

@@ -15,7 +15,10 @@ use core::sync::atomic::AtomicU64;
 use super::packed::{COLUMNS, at_column};
 #[cfg(not(target_has_atomic = "64"))]
 use super::split_atomic::AtomicU64;
-use crate::index::{Idx, IdxVec, SwitchIdx};
+use crate::{
+    algo::parallel,
+    index::{Idx, IdxVec, SwitchIdx},
+};
 
 /// Workers that get a shard of their own. Every reader adds up all shards, so more of them would cost
 /// more than locked additions to a common one.
@@ -54,19 +57,19 @@ impl Flows {
     }
 
     /// Clears the shards for the next batch.
-    pub(super) fn begin(&mut self, columns: usize) {
-        let (old, new) = (self.stride, columns.div_ceil(COLUMNS));
+    pub(super) fn begin(&mut self, threads: usize, columns: usize) {
+        let (old, new) = (self.stride, columns.div_ceil(COLUMNS).max(1));
         self.stride = new;
-        for shard in &mut self.shards {
-            for (switch, halves) in shard.passed.iter_mut().enumerate() {
+        for Shard { passed, words } in &mut self.shards {
+            parallel::rows(threads, passed.as_mut_slice(), words, old, |halves, row| {
                 if halves.iter_mut().any(|half| *half.get_mut() != 0) {
+                    parallel::count(row.len() / 8);
                     *halves = Default::default();
-                    let row = shard.words.get_mut(switch * old..(switch + 1) * old);
-                    for word in row.unwrap_or_default() {
-                        *word = AtomicU64::default();
-                    }
+                    row.fill_with(AtomicU64::default);
                 }
-            }
+            });
+        }
+        for shard in &mut self.shards {
             let len = new * shard.passed.len();
             if shard.words.len() < len {
                 shard.words.resize_with(len, AtomicU64::default);
@@ -195,7 +198,7 @@ mod tests {
             ),
         ) {
             let mut flows = Flows::new(SWITCHES, workers);
-            flows.begin(ROW);
+            flows.begin(1, ROW);
             let mut sums: BTreeMap<(usize, usize), u16> = BTreeMap::new();
             let mut passed = [0_u64; SWITCHES];
             for &(worker, at, first, step, routes, set) in &adds {
@@ -219,7 +222,7 @@ mod tests {
                     prop_assert_eq!(found, sums.get(&(at, column)).copied().unwrap_or(0));
                 }
             }
-            flows.begin(ROW + 5);
+            flows.begin(workers, ROW + 5);
             for at in 0..SWITCHES {
                 let switch = SwitchIdx(at as u32);
                 prop_assert_eq!(flows.passed(switch), 0);

@@ -11,10 +11,13 @@ use super::{
     bundle::{Bundle, Places},
     candidate_queue::Candidate,
     choice::Choice,
-    flows::FlowWriter,
+    flows::{FlowWriter, Flows},
     scratch::{NextHopSet, Scratch},
 };
-use crate::{algo::frontiers::Frontier, index::SwitchIdx};
+use crate::{
+    algo::{frontiers::Frontier, parallel},
+    index::SwitchIdx,
+};
 
 /// The load of one switch's channels.
 pub(super) struct PortBalancer<'a> {
@@ -51,7 +54,8 @@ impl<'a> PortBalancer<'a> {
     pub(super) fn assign<'p>(
         &mut self,
         inputs: &'p Inputs<'_>,
-        batch: &Batch<'_>,
+        batch: &Batch,
+        flows: &Flows,
         frontier: &Frontier,
         scratch: &mut Scratch<'p>,
         lft: &mut [u8],
@@ -70,6 +74,7 @@ impl<'a> PortBalancer<'a> {
         scratch.next_hops.clear();
         for (class, via) in &frontier.via {
             for bundle in inputs.bundles.of(self.switch) {
+                parallel::count(1);
                 let set = via[bundle.to] & here;
                 if set == 0 || bundle.class != *class {
                     continue;
@@ -91,14 +96,15 @@ impl<'a> PortBalancer<'a> {
         }
         scratch.row.resize(batch.columns(), 0);
         let own = inputs.sources[self.switch];
-        let passed = batch.flows.passed(self.switch);
+        let passed = flows.passed(self.switch);
         let from_here = if own > 0 { batch.with_cas } else { 0 };
         let choice = Choice {
             inputs,
             batch,
             out_ports,
-            writer: batch.flows.writer(scratch.worker),
-            row: batch.flows.row(self.switch),
+            writer: flows.writer(scratch.worker),
+            flows,
+            row: flows.row(self.switch),
             own,
             passed,
             flowing: from_here | passed,
@@ -171,6 +177,7 @@ impl<'a> PortBalancer<'a> {
                 }
                 let mut group = mine;
                 let mut candidates = next_hop.bundle.places;
+                parallel::count(later.len());
                 for NextHopSet { bundle, set } in later {
                     // Without a branch: which bundles join is not predictable.
                     let joins = set & first != 0;
@@ -214,6 +221,7 @@ impl<'a> PortBalancer<'a> {
                 scratch.assign_uniform(weight, 0, None, columns);
             }
         }
+        parallel::count(usize::from(scratch.queue.len()));
         for candidate in scratch.queue.all() {
             let at = usize::from(candidate.place);
             if let (Some(load), Some(sent)) = (self.loads.get_mut(at), self.sent.get_mut(at)) {
@@ -244,7 +252,7 @@ impl<'a> PortBalancer<'a> {
                 scratch.queue.push(Candidate {
                     load,
                     sent: 0,
-                    row: batch.flows.row(out_port.to),
+                    row: choice.flows.row(out_port.to),
                     port: out_port.port.0,
                     place: place as u8,
                     ignored: out_port.ignored,
@@ -281,6 +289,7 @@ impl<'a> PortBalancer<'a> {
         } = choice;
         let candidates = usize::from(scratch.queue.len()).max(1);
         for column in columns {
+            parallel::count(candidates);
             if batch.port_begins(column) {
                 scratch.used.clear();
             }
@@ -339,7 +348,7 @@ impl<'a> PortBalancer<'a> {
 /// Sends each destination over the first channel that leads nearer.
 #[inline]
 fn assign_first(
-    batch: &Batch<'_>,
+    batch: &Batch,
     frontier: &Frontier,
     here: u64,
     out_ports: &[OutPort],

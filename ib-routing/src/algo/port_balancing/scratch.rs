@@ -10,7 +10,7 @@ use super::{
     flows::FlowWriter,
     packed::{COLUMNS, columns_of, in_each, sum_of, words_of},
 };
-use crate::index::SwitchIdx;
+use crate::{algo::parallel, index::SwitchIdx};
 
 /// Memory of one worker, for whichever switch it works on.
 pub(super) struct Scratch<'a> {
@@ -68,6 +68,7 @@ impl Scratch<'_> {
             let port = self.queue.first().port;
             return self.fill(columns, port);
         }
+        parallel::count(columns.len());
         if self.queue.len() == 1 {
             let weight = u64::from(weight) * columns.len() as u64;
             return self.assign_to_only(Some(weight), writer, columns, |_| in_each(flow));
@@ -106,12 +107,13 @@ impl Scratch<'_> {
         let count_only = choice.inputs.count_only;
         if self.queue.len() == 1 {
             let weight = count_only.then_some(columns.len() as u64);
-            return self.assign_to_only(weight, writer, columns, |word| choice.flows(word));
+            return self.assign_to_only(weight, writer, columns, |word| choice.flows_of(word));
         }
         let port = self.queue.first().port;
         self.fill(columns.clone(), port);
         for (word, mask) in words_of(columns) {
-            let flows = choice.flows(word) & mask;
+            let flows = choice.flows_of(word) & mask;
+            parallel::count(COLUMNS);
             let counted = if count_only { mask } else { flows };
             for (at, flow) in columns_of(counted, flows) {
                 let (port, to) = self.queue.take(choice.inputs.weight(true, flow), flow);
@@ -138,6 +140,7 @@ impl Scratch<'_> {
         let only = self.queue.first();
         let mut sent = 0;
         for (word, mask) in words_of(columns.clone()) {
+            parallel::count(1);
             let flow = flows(word) & mask;
             sent += sum_of(flow);
             if let Some(writer) = writer.filter(|_| flow != 0) {
