@@ -10,22 +10,30 @@ use ib_routing::{Fabric, LidMap, LidOptions, RouteError, RouteOptions, engine, v
 
 use crate::{measure::Sample, opensm::torus_config, row::Row};
 
+/// A case: its name without the ending `-cores`, what is measured, and on which fabric.
+type Case = (&'static str, &'static str, &'static str);
+
 /// Engines whose switches or destinations choose independently, and the verifier, each with the fabric that
 /// is measured.
-pub(crate) const CASES: [(&str, &str); 7] = [
-    ("minhop", "ft3456"),
-    ("updn", "ft3456"),
-    ("dnup", "ft3456"),
-    ("ftree", "ft3456"),
-    ("dor", "torus888"),
-    ("torus-2QoS", "torus888"),
-    (VERIFY, "ft3456"),
+pub(crate) const CASES: [Case; 9] = [
+    ("minhop-ft3456", "minhop", "ft3456"),
+    ("updn-ft3456", "updn", "ft3456"),
+    ("dnup-ft3456", "dnup", "ft3456"),
+    ("ftree-ft3456", "ftree", "ft3456"),
+    ("dor-torus888", "dor", "torus888"),
+    ("torus-2QoS-torus888", "torus-2QoS", "torus888"),
+    ("verify-ft3456", VERIFY, "ft3456"),
+    ("route-47824", "minhop", "ft43904"),
+    ("verify-47824", VERIFY, "ft43904"),
 ];
 
 const VERIFY: &str = "verify";
 
-/// Both sides by turns so often, and so long at least.
+/// Both sides by turns so often, or so long if that is sooner, but a few times at least.
 const TURNS: usize = 12;
+const FEW_TURNS: usize = 5;
+const LONG: Duration = Duration::from_secs(10);
+/// Both sides by turns so long at least.
 const LEAST: Duration = Duration::from_secs(1);
 
 /// Measures one case: the ratio is how many times faster all threads are.
@@ -61,7 +69,10 @@ pub(crate) fn measure(
     };
     let (mut with_one, mut with_all) = (Vec::new(), Vec::new());
     let start = Instant::now();
-    while with_all.len() < TURNS || start.elapsed() < LEAST {
+    let is_enough = |turns: usize, time: Duration| {
+        time >= LEAST && (turns >= TURNS || turns >= FEW_TURNS && time >= LONG)
+    };
+    while !is_enough(with_all.len(), start.elapsed()) {
         with_one.push(wall(&one)?);
         with_all.push(wall(&all)?);
     }
