@@ -14,6 +14,7 @@ use crate::{
         channel_graph::DependencyLayout,
         demands::Demands,
         lanes::{Lanes, up_down_order},
+        parallel,
         shortest_path_dag::{ShortestPathDag, Tree},
     },
     engine::SharedEngine,
@@ -93,10 +94,10 @@ pub fn route(
         demands,
     };
     for strategies in config.strategies {
-        let results = strategies
-            .iter()
-            .filter_map(|&strategy| run.route(strategy));
-        if let Some(best) = config.best(results.collect()) {
+        let results = parallel::map(options.threads, strategies.len(), |at| {
+            strategies.get(at).and_then(|&strategy| run.route(strategy))
+        });
+        if let Some(best) = config.best(results.into_iter().flatten().collect()) {
             return Ok(best);
         }
     }
