@@ -15,8 +15,8 @@ fn ring() -> (Fabric, Vec<ChannelIdx>) {
     (fabric, round)
 }
 
-#[test]
-fn a_dependency_taken_back_makes_room_for_another() {
+/// The dependencies from each channel of a ring to the next, without the one that closes the ring.
+fn open_ring() -> (ChannelGraph, Vec<ChannelIdx>) {
     let (fabric, round) = ring();
     let layout = Arc::new(DependencyLayout::new(&fabric));
     let order: Vec<ChannelIdx> = fabric.channels().indices().collect();
@@ -24,6 +24,12 @@ fn a_dependency_taken_back_makes_room_for_another() {
     for pair in round.windows(2) {
         assert!(graph.admit(pair[0], pair[1]));
     }
+    (graph, round)
+}
+
+#[test]
+fn a_dependency_taken_back_makes_room_for_another() {
+    let (mut graph, round) = open_ring();
     assert!(!graph.admit(round[3], round[0]));
     graph.remove(round[1], round[2]);
     assert!(!graph.contains(round[1], round[2]));
@@ -34,13 +40,7 @@ fn a_dependency_taken_back_makes_room_for_another() {
 
 #[test]
 fn dependencies_that_are_not_retained_make_room_for_others() {
-    let (fabric, round) = ring();
-    let layout = Arc::new(DependencyLayout::new(&fabric));
-    let order: Vec<ChannelIdx> = fabric.channels().indices().collect();
-    let mut graph = ChannelGraph::new(&layout, &order);
-    for pair in round.windows(2) {
-        assert!(graph.admit(pair[0], pair[1]));
-    }
+    let (mut graph, round) = open_ring();
     let mut removed = Vec::new();
     graph.retain(
         |from, _| from != round[1],
@@ -55,13 +55,7 @@ fn dependencies_that_are_not_retained_make_room_for_others() {
 
 #[test]
 fn a_detached_channel_has_no_dependency() {
-    let (fabric, round) = ring();
-    let layout = Arc::new(DependencyLayout::new(&fabric));
-    let order: Vec<ChannelIdx> = fabric.channels().indices().collect();
-    let mut graph = ChannelGraph::new(&layout, &order);
-    for pair in round.windows(2) {
-        assert!(graph.admit(pair[0], pair[1]));
-    }
+    let (mut graph, round) = open_ring();
     let mut removed = Vec::new();
     graph.detach(round[1], &mut removed);
     removed.sort_unstable();
