@@ -2,7 +2,7 @@
 //!
 //! Each step is divided into a few parts a thread, so that threads that are done take parts of those that are not.
 //! [`count`] says how much work is done. Tests add it up, and find how much of it is done one after the other and how
-//! long 16 or 64 threads would work, on whatever machine they run ([`plan`]).
+//! long 16 or 64 threads would work, on whatever machine they run (`plan`).
 
 #[cfg(test)]
 mod plan;
