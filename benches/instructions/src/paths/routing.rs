@@ -5,7 +5,7 @@ use std::hint::black_box;
 use ib_routing::{
     SharedEngine, engine,
     repair::repair,
-    verify,
+    verify::{verify, verify_on},
     whatif::{self, Loss},
 };
 use ib_testkit::{
@@ -76,7 +76,8 @@ fn route(engine: &'static SharedEngine, spec: &str) -> Result<Work, Error> {
 fn verify_routes() -> Result<Work, Error> {
     let routed = routed(&engine::UPDN, FAT_TREE)?;
     Ok(Box::new(move || {
-        let report = verify(black_box(&routed.fabric), &routed.lids, &routed.routes);
+        let (fabric, threads) = (black_box(&routed.fabric), one_thread().threads);
+        let report = verify_on(threads, fabric, &routed.lids, &routed.routes);
         ensure(report.deadlock_free, "the routes can deadlock")
     }))
 }
