@@ -11,7 +11,7 @@ pub mod hotspots;
 pub mod lanes;
 pub mod layered;
 pub(crate) mod overlay;
-pub mod parallel;
+pub(crate) mod parallel;
 pub mod port_balancing;
 pub mod roots;
 pub mod shortest_path_dag;

@@ -32,7 +32,7 @@ const MOST: usize = 256;
 ///
 /// Only tests count.
 #[inline(always)]
-pub fn count(units: usize) {
+pub(crate) fn count(units: usize) {
     #[cfg(test)]
     plan::count(units);
     let _ = units;
@@ -40,7 +40,7 @@ pub fn count(units: usize) {
 
 /// Runs `work` where `threads` threads help it, so that each of its parallel steps finds them awake:
 /// 1 means the caller's alone, 0 all that there are, as in [`RouteOptions`](crate::RouteOptions).
-pub fn install<R: Send>(threads: usize, fabric: &Fabric, work: impl Fn() -> R + Sync) -> R {
+pub(crate) fn install<R: Send>(threads: usize, fabric: &Fabric, work: impl Fn() -> R + Sync) -> R {
     #[cfg(feature = "std")]
     if is_divided(threads, fabric.num_switches()) {
         let mut result = None;
@@ -52,7 +52,7 @@ pub fn install<R: Send>(threads: usize, fabric: &Fabric, work: impl Fn() -> R + 
 }
 
 /// Maps `0..count` by `work`: the results come in the order of the numbers.
-pub fn map<T: Send>(
+pub(crate) fn map<T: Send>(
     threads: usize,
     count: usize,
     work: impl Fn(usize) -> T + Sync + Send,
@@ -76,7 +76,7 @@ pub fn map<T: Send>(
 }
 
 /// As [`map`], for items of little work each: a part of the step is many of them.
-pub fn map_many<T: Send>(
+pub(crate) fn map_many<T: Send>(
     threads: usize,
     count: usize,
     work: impl Fn(usize) -> T + Sync + Send,
@@ -106,7 +106,7 @@ pub fn map_many<T: Send>(
 
 /// The largest number of threads that work on [`rows`] at the same time.
 #[must_use]
-pub fn workers(threads: usize, items: usize) -> usize {
+pub(crate) fn workers(threads: usize, items: usize) -> usize {
     #[cfg(test)]
     if plan::is_made() {
         return if items < FEW { 1 } else { threads };
@@ -122,7 +122,7 @@ pub fn workers(threads: usize, items: usize) -> usize {
 }
 
 /// What each worker of [`rows`] works in, kept from one step to the next.
-pub struct Spaces<W> {
+pub(crate) struct Spaces<W> {
     own: W,
     #[cfg(feature = "std")]
     others: Vec<W>,
@@ -130,7 +130,7 @@ pub struct Spaces<W> {
 
 impl<W> Spaces<W> {
     /// A space for each of `workers`, made by `space` for a number below that.
-    pub fn new(workers: usize, space: impl Fn(usize) -> W) -> Self {
+    pub(crate) fn new(workers: usize, space: impl Fn(usize) -> W) -> Self {
         let _ = workers;
         Self {
             own: space(0),
@@ -141,7 +141,7 @@ impl<W> Spaces<W> {
 }
 
 /// Gives every item of `items`, with the `len` entries of `data` that belong to it, to `work`.
-pub fn rows<S: Send, T: Send>(
+pub(crate) fn rows<S: Send, T: Send>(
     threads: usize,
     items: &mut [S],
     data: &mut [T],
@@ -157,7 +157,7 @@ pub fn rows<S: Send, T: Send>(
 
 /// As [`rows`], with a space to work in: no two threads have the same one at the same time. There is one for each of
 /// [`workers`].
-pub fn rows_with<S: Send, T: Send, W: Send>(
+pub(crate) fn rows_with<S: Send, T: Send, W: Send>(
     threads: usize,
     items: &mut [S],
     data: &mut [T],
@@ -213,7 +213,7 @@ pub fn rows_with<S: Send, T: Send, W: Send>(
 /// Lets workers take the numbers of `0..count`, each the next that nobody has, and gather what they find in a space of
 /// their own. Returns the spaces, one at least. Which numbers went to which of them is left to chance, but each got
 /// its numbers in their order.
-pub fn gather<W: Send>(
+pub(crate) fn gather<W: Send>(
     threads: usize,
     count: usize,
     space: impl Fn() -> W + Sync + Send,
