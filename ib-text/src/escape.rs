@@ -2,18 +2,18 @@
 
 use crate::digits::{Digits, hexadecimal};
 
-/// Most bytes of what stands for one byte, and one more.
-const LONGEST: usize = 8;
+/// Size of an entry: up to six bytes of text, and the length in the last one.
+const ENTRY: usize = 8;
 
 /// The text of each byte, its length in the last byte: zero for a byte that begins a character of several.
-static ESCAPED: [[u8; LONGEST]; 256] = escaped();
+static ESCAPED: [[u8; ENTRY]; 256] = escaped();
 
 #[allow(
     clippy::indexing_slicing,
     reason = "evaluated at compile time, where an index past the end is an error"
 )]
-const fn escaped() -> [[u8; LONGEST]; 256] {
-    let mut table = [[0; LONGEST]; 256];
+const fn escaped() -> [[u8; ENTRY]; 256] {
+    let mut table = [[0; ENTRY]; 256];
     let mut byte = 0;
     while byte < table.len() {
         table[byte] = escape(byte as u8);
@@ -22,7 +22,7 @@ const fn escaped() -> [[u8; LONGEST]; 256] {
     table
 }
 
-const fn escape(byte: u8) -> [u8; LONGEST] {
+const fn escape(byte: u8) -> [u8; ENTRY] {
     let letter = match byte {
         b'"' | b'\\' => byte,
         0x08 => b'b',
@@ -35,14 +35,14 @@ const fn escape(byte: u8) -> [u8; LONGEST] {
             return [b'\\', b'u', b'0', b'0', high, low, 0, 6];
         }
         0x20..0x80 => return [byte, 0, 0, 0, 0, 0, 0, 1],
-        // All others are the first byte of no character.
-        0xc2..0xf5 => return [0; LONGEST],
+        // Only these begin a character of several bytes.
+        0xc2..0xf5 => return [0; ENTRY],
         _ => return no_text(byte),
     };
     [b'\\', letter, 0, 0, 0, 0, 0, 2]
 }
 
-const fn no_text(byte: u8) -> [u8; LONGEST] {
+const fn no_text(byte: u8) -> [u8; ENTRY] {
     let [high, low] = hexadecimal(byte);
     [b'\\', b'\\', b'x', high, low, 0, 0, 5]
 }
@@ -55,17 +55,17 @@ pub(crate) fn is_plain(byte: u8) -> bool {
 
 /// The text of a byte; empty for one that begins a character of several, if others follow.
 #[inline(always)]
-pub(crate) fn of_byte(byte: u8) -> Digits<LONGEST> {
+pub(crate) fn of_byte(byte: u8) -> Digits<ENTRY> {
     text(ESCAPED.get(usize::from(byte)).copied().unwrap_or_default())
 }
 
 /// The text of a byte that is part of no character.
-pub(crate) fn of_invalid(byte: u8) -> Digits<LONGEST> {
+pub(crate) fn of_invalid(byte: u8) -> Digits<ENTRY> {
     text(no_text(byte))
 }
 
 #[inline(always)]
-fn text(bytes: [u8; LONGEST]) -> Digits<LONGEST> {
+fn text(bytes: [u8; ENTRY]) -> Digits<ENTRY> {
     let [.., len] = bytes;
     Digits {
         bytes,

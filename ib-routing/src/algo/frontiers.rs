@@ -33,7 +33,7 @@ pub struct Frontier {
 }
 
 impl Frontier {
-    /// What a step reaches via these channels.
+    /// The frontier of a step that reaches these sets via these channels.
     #[must_use]
     pub fn new(reached: Sets, via: Vec<(u8, Sets)>) -> Self {
         let choices = reached.iter().map(|set| set.count_ones()).sum();

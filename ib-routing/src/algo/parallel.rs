@@ -121,7 +121,7 @@ pub(crate) fn workers(threads: usize, items: usize) -> usize {
     1
 }
 
-/// What each worker of [`rows`] works in, kept from one step to the next.
+/// Memory of each worker of [`rows_with`], kept from one step to the next.
 pub(crate) struct Spaces<W> {
     own: W,
     #[cfg(feature = "std")]
@@ -210,9 +210,9 @@ pub(crate) fn rows_with<S: Send, T: Send, W: Send>(
     }
 }
 
-/// Lets workers take the numbers of `0..count`, each the next that nobody has, and gather what they find in a space of
-/// their own. Returns the spaces, one at least. Which numbers went to which of them is left to chance, but each got
-/// its numbers in their order.
+/// Divides the numbers of `0..count` between workers, each of which has a space of its own for its results. A worker that
+/// is done with a number takes the lowest one that is left. Returns the spaces, one at least. The division differs from
+/// run to run, but each worker gets its numbers in ascending order.
 pub(crate) fn gather<W: Send>(
     threads: usize,
     count: usize,
@@ -230,7 +230,7 @@ pub(crate) fn gather<W: Send>(
         let next = AtomicUsize::new(0);
         let take = || Some(next.fetch_add(1, Relaxed)).filter(|&at| at < count);
         let gathered = map(threads, workers.min(count), |_| {
-            // Who comes too late needs no space.
+            // A worker that finds no number left needs no space.
             let mut at = take()?;
             let mut space = space();
             loop {

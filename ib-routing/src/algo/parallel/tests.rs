@@ -1,4 +1,4 @@
-//! What does not depend on threads, and what so many threads gain.
+//! Results are the same on every number of threads, and the gain of threads is counted.
 
 use super::{plan::Plan, *};
 use crate::{
@@ -58,7 +58,7 @@ fn the_span_is_the_serial_work_and_the_longest_part_of_each_step() {
     assert_eq!(plan.span, 5 + (3 + 10) + 1 + 101);
 }
 
-/// What so many threads gain: how many times as fast they are as one, at least.
+/// A fabric with its routes, on which the gain of threads is counted: the ratio of their time to that of one thread.
 struct Gain {
     fabric: Fabric,
     lids: LidMap,
@@ -122,7 +122,7 @@ fn two_threads_are_nearly_twice_as_fast_and_more_gain_more() {
 }
 
 #[test]
-#[ignore = "it takes minutes without optimisation"]
+#[ignore = "it takes minutes without optimisation; `.ci/run scale` runs it with"]
 fn routes_of_47824_lids_keep_64_threads_busy() {
     let gain = Gain::on("fat-tree:radix=56,levels=3");
     gain.check_route(&engine::MINHOP, &[(2, 1.9), (16, 14.0), (64, 50.0)]);
