@@ -49,11 +49,24 @@ pub struct Routes {
     vls: u8,
 }
 
+/// Entries of a table for all LIDs, in whole blocks of 64.
+fn row_len(lids: &LidMap) -> usize {
+    (usize::from(lids.max_lid().0) + 1).next_multiple_of(64)
+}
+
 impl Routes {
     /// Routes that reach no LID, all on SL 0. `engine` made them: an engine, or its name.
     #[must_use]
     pub fn new(engine: impl Into<SharedEngine>, fabric: &Fabric, lids: &LidMap) -> Self {
         Self::new_on(1, engine, fabric, lids)
+    }
+
+    /// As [`new`](Self::new), with tables that clones [share](Self::share). A switch's table takes memory when it is
+    /// written or [replaced](Self::set_shared_lft).
+    #[must_use]
+    pub fn new_shared(engine: impl Into<SharedEngine>, fabric: &Fabric, lids: &LidMap) -> Self {
+        let rows = Rows::unreachable(fabric.num_switches(), row_len(lids));
+        Self::with_rows(engine.into(), lids, rows)
     }
 
     /// As [`new`](Self::new), on as many threads as `threads` says.
@@ -63,10 +76,15 @@ impl Routes {
         fabric: &Fabric,
         lids: &LidMap,
     ) -> Self {
-        let max_lid = lids.max_lid();
-        let row_len = (usize::from(max_lid.0) + 1).next_multiple_of(64);
+        let (switches, len) = (fabric.num_switches(), row_len(lids));
+        let rows = Rows::new(threads, switches, len, PortNum::UNREACHABLE.0);
+        Self::with_rows(engine.into(), lids, rows)
+    }
+
+    /// Routes with these tables, all on SL 0.
+    fn with_rows(engine: SharedEngine, lids: &LidMap, rows: Rows) -> Self {
         parallel::count(lids.destinations().len());
-        let mut switch_of = vec![None; row_len];
+        let mut switch_of = vec![None; rows.len()];
         for destination in lids.destinations().iter() {
             let range =
                 usize::from(destination.range.base().0)..=usize::from(destination.range.last().0);
@@ -76,14 +94,9 @@ impl Routes {
                 .fill(destination.switch);
         }
         Self {
-            engine: engine.into(),
-            max_lid,
-            rows: Rows::new(
-                threads,
-                fabric.num_switches(),
-                row_len,
-                PortNum::UNREACHABLE.0,
-            ),
+            engine,
+            max_lid: lids.max_lid(),
+            rows,
             switch_of,
             sls: SlTable::Uniform(Sl::ZERO),
             vl_map: VlMap::default(),

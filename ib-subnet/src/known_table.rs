@@ -21,7 +21,7 @@ enum Content {
 /// blocks.
 const FEW: usize = 8;
 
-/// A forwarding table of which most known blocks are equal to those of a row of routes.
+/// A forwarding table of which most known blocks are those of a row, either of routes or of its own.
 #[derive(Clone, Debug)]
 struct RowBlocks {
     row: SharedLft,
@@ -58,10 +58,14 @@ impl RowBlocks {
         self.row.as_chunks().0.get(index)
     }
 
-    /// Records the content of a block. Returns false if there is no room for it beside the row.
+    /// Records the content of a block. Returns false if there is no room for it beside a row that others share.
     fn set(&mut self, block: u16, bytes: &[u8; 64]) -> bool {
         let index = usize::from(block);
-        let is_equal = self.row.as_chunks().0.get(index) == Some(bytes);
+        let mut is_equal = self.row.as_chunks().0.get(index) == Some(bytes);
+        if !is_equal && let Some(row) = self.row.get_mut() {
+            let own = row.as_chunks_mut().0.get_mut(index);
+            is_equal = own.map(|own| *own = *bytes).is_some();
+        }
         if is_equal {
             self.others.remove(&block);
         } else {
@@ -160,7 +164,8 @@ impl KnownTable {
         }
     }
 
-    /// The row of routes whose memory the table shares, if all of it is known and equal to the row.
+    /// The row in whose memory all of the table is, so that routes can share it; `None` if a block is unknown or differs
+    /// from the row.
     #[must_use]
     pub fn shared_row(&self) -> Option<&SharedLft> {
         match &self.content {
@@ -194,6 +199,15 @@ impl KnownTable {
     pub fn expect(&mut self, row: &SharedLft) {
         if self.is_empty() {
             self.content = Content::Row(Box::new(RowBlocks::new(row, false)));
+        }
+    }
+
+    /// Reserves the memory of a forwarding table of so many blocks, if no block of it is known. Once all its blocks are
+    /// [set](Self::set), routes can [share](Self::shared_row) it.
+    pub(crate) fn reserve_row(&mut self, blocks: u16) {
+        // A table that expects a row has its memory.
+        if matches!(self.content, Content::Blocks(_)) {
+            self.expect(&SharedLft::unreachable(blocks));
         }
     }
 
@@ -355,6 +369,29 @@ mod tests {
         }
         assert!(table.blocks().all(|(_, block)| *block == [7; 64]));
         assert!(table.blocks().count() == blocks.len() && !table.share(&after));
+    }
+
+    #[test]
+    fn routes_share_the_memory_of_a_table_that_was_read() {
+        let mut table = KnownTable::default();
+        table.reserve_row(2);
+        assert!(table.is_empty() && table.blocks().count() == 0);
+        table.set(1, [7; 64]);
+        // More blocks than were announced.
+        let mut longer = table.clone();
+        longer.set(2, [8; 64]);
+        assert_eq!(longer.blocks().count(), 2);
+        assert_eq!((table.block(0), table.block(1)), (None, Some(&[7; 64])));
+        table.reserve_row(2);
+        assert_eq!(table.block(1), Some(&[7; 64]));
+        assert!(table.shared_row().is_none());
+        table.set(0, [6; 64]);
+        let row = table.shared_row().unwrap().clone();
+        assert!(table.is_shared_with(&row) && row.first_chunk() == Some(&[6; 64]));
+        // What the table holds later leaves the row of routes as it is.
+        table.set(0, [5; 64]);
+        assert_eq!((table.block(0), row[0]), (Some(&[5; 64]), 6));
+        assert!(table.shared_row().is_none());
     }
 
     #[test]

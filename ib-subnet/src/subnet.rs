@@ -373,6 +373,14 @@ impl Subnet {
         }
     }
 
+    /// Reserves the memory of a switch's linear table of so many blocks, if no block of it is known. Once all blocks are
+    /// recorded, routes can share it.
+    pub(crate) fn reserve_lft(&mut self, id: NodeId, blocks: u16) {
+        if let Some(switch) = self.forwarding_mut(id) {
+            switch.lft_mut().reserve_row(blocks);
+        }
+    }
+
     /// Lets a switch's linear table share the memory of a row of routes, if all of it is known and equal to the row.
     /// Returns whether it does.
     pub fn share_lft(&mut self, id: NodeId, row: &SharedLft) -> bool {

@@ -7,6 +7,8 @@
 use alloc::{sync::Arc, vec, vec::Vec};
 use core::ops::Deref;
 
+use ib_wire::PortNum;
+
 use crate::algo::parallel;
 
 /// LIDs in one block of a forwarding table.
@@ -34,15 +36,30 @@ impl SharedLft {
             && (self.start, self.len) == (other.start, other.len)
     }
 
+    /// A table of so many blocks of 64 LIDs, none of which is reachable, with memory of its own.
+    #[must_use]
+    pub fn unreachable(blocks: u16) -> Self {
+        Self {
+            buffer: Arc::new(vec![PortNum::UNREACHABLE.0; usize::from(blocks) * BLOCK]),
+            start: 0,
+            len: blocks.into(),
+        }
+    }
+
+    /// The entries, to write; `None` if others share them.
+    pub fn get_mut(&mut self) -> Option<&mut [u8]> {
+        let is_whole = self.buffer.len() == self.len as usize * BLOCK;
+        let buffer = Arc::get_mut(&mut self.buffer).filter(|_| is_whole);
+        buffer.map(Vec::as_mut_slice)
+    }
+
     /// The entries, to write. If others share them, they are copied first.
     fn to_mut(&mut self) -> &mut [u8] {
-        let is_alone = self.buffer.len() == self.len as usize * BLOCK
-            && Arc::get_mut(&mut self.buffer).is_some();
-        if !is_alone {
+        if self.get_mut().is_none() {
             let copy = Vec::from(&**self);
             (self.buffer, self.start) = (Arc::new(copy), 0);
         }
-        Arc::get_mut(&mut self.buffer).map_or(&mut [], Vec::as_mut_slice)
+        self.get_mut().unwrap_or_default()
     }
 }
 
@@ -90,6 +107,16 @@ impl Rows {
         Self {
             len,
             content: Content::Whole(all),
+        }
+    }
+
+    /// `count` rows without a reachable LID, of `len` entries, which share one piece of memory.
+    pub(super) fn unreachable(count: usize, len: usize) -> Self {
+        // A table has 1,024 blocks at most.
+        let row = SharedLft::unreachable(u16::try_from(len / BLOCK).unwrap_or(u16::MAX));
+        Self {
+            len,
+            content: Content::Shared(vec![row; count]),
         }
     }
 

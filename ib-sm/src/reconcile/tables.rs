@@ -29,7 +29,7 @@ use ib_routing::{
     },
 };
 use ib_smp::LinearForwardingTable;
-use ib_subnet::{NodeId, SubnetSwitch};
+use ib_subnet::{KnownTable, NodeId, SubnetSwitch};
 use ib_wire::{Guid, Lid, PortNum};
 
 use super::{Step, Steps, sl_to_vl_ahead, steps::TableWrites};
@@ -551,20 +551,8 @@ fn tables_in_use(at: Situation<'_>) -> Option<Routes> {
     }
     let mut old = routes.clone();
     for (node, switch) in differing() {
-        let Some(place) = at.plan().switch(node) else {
-            continue;
-        };
-        let shared = switch.lft().shared_row();
-        if shared.is_some_and(|row| old.set_shared_lft(place, row)) {
-            continue;
-        }
-        let row = old.lft_mut(place);
-        row.fill(PortNum::UNREACHABLE.0);
-        let blocks = row.as_chunks_mut().0.iter_mut().zip(0..=u16::MAX);
-        for (entries, block) in blocks {
-            if let Some(known) = switch.lft().block(block) {
-                *entries = *known;
-            }
+        if let Some(place) = at.plan().switch(node) {
+            set_to_known(&mut old, place, switch.lft());
         }
     }
     Some(old)
@@ -578,19 +566,28 @@ pub(crate) fn left_in_place(at: Situation<'_>) -> Option<Routes> {
         return None;
     }
     let topology = at.plan().topology();
-    let mut routes = Routes::new(routing::KEPT, topology.fabric(), topology.lids());
+    let mut routes = Routes::new_shared(routing::KEPT, topology.fabric(), topology.lids());
     for (node, switch) in at.subnet().switches() {
-        let Some(place) = topology.index().switch(node) else {
-            continue;
-        };
-        let row = routes.lft_mut(place);
-        for (entries, block) in row.as_chunks_mut().0.iter_mut().zip(0..=u16::MAX) {
-            if let Some(known) = switch.lft().block(block) {
-                *entries = *known;
-            }
+        if let Some(place) = topology.index().switch(node) {
+            set_to_known(&mut routes, place, switch.lft());
         }
     }
     Some(routes)
+}
+
+/// Sets a switch's table to what the switch is known to hold; unknown entries reach nothing.
+fn set_to_known(routes: &mut Routes, place: SwitchIdx, known: &KnownTable) {
+    let shared = known.shared_row();
+    if shared.is_some_and(|row| routes.set_shared_lft(place, row)) {
+        return;
+    }
+    let row = routes.lft_mut(place);
+    row.fill(PortNum::UNREACHABLE.0);
+    for (entries, block) in row.as_chunks_mut().0.iter_mut().zip(0..=u16::MAX) {
+        if let Some(known) = known.block(block) {
+            *entries = *known;
+        }
+    }
 }
 
 /// Maximum lifetime of packets that were forwarded by the present tables.

@@ -19,7 +19,7 @@ impl Walk {
     }
 
     /// Queues the reads of the blocks of a switch's linear table that are in use and unknown.
-    pub(super) fn read_unknown_blocks(&mut self, subnet: &Subnet, id: NodeId) {
+    pub(super) fn read_unknown_blocks(&mut self, subnet: &mut Subnet, id: NodeId) {
         let Some(switch) = subnet.switch(id) else {
             return;
         };
@@ -34,6 +34,7 @@ impl Walk {
         let unknown: Vec<u16> = (0..=last)
             .filter(|&block| switch.lft().block(block).is_none())
             .collect();
+        subnet.reserve_lft(id, last.saturating_add(1));
         for block in unknown {
             let target = ReadTarget::Port(PortId::management(id));
             self.ask(target, LinearForwardingTable::ID, block.into());
