@@ -137,6 +137,8 @@ impl fmt::Display for FaultKind {
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Faults {
     list: [Option<Fault>; Self::MAX],
+    /// The number of faults: the first ones of the list. Most packets have none, and nobody reads the list.
+    count: usize,
 }
 
 impl Faults {
@@ -144,20 +146,22 @@ impl Faults {
     const MAX: usize = 20;
 
     pub(crate) fn push(&mut self, fault: Fault) {
-        if let Some(slot) = self.list.iter_mut().find(|slot| slot.is_none()) {
+        if let Some(slot) = self.list.get_mut(self.count) {
             *slot = Some(fault);
+            self.count = self.count.saturating_add(1);
         }
     }
 
     /// Returns true if nothing was found, not even a note.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.iter().next().is_none()
+        self.count == 0
     }
 
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &Fault> {
-        self.list.iter().flatten()
+        let list = self.list.get(..self.count).unwrap_or_default();
+        list.iter().flatten()
     }
 
     /// Returns true if a fault of this kind is among them.

@@ -20,30 +20,52 @@ impl<B: AsRef<[u8]>> Packet<B> {
     #[must_use]
     pub fn validate_with(&self, icrc: Option<CrcCheck<4>>, vcrc: Option<CrcCheck<2>>) -> Faults {
         let mut faults = Faults::default();
-        if self.shape.stopped
-            && let Some(stop) = Shape::decode(self.shape.start, self.bytes()).stop
-        {
-            faults.push(stop.fault());
-        }
-        self.check_lrh(&mut faults);
-        self.check_length(&mut faults);
-        self.check_grh(&mut faults);
-        self.check_ip(&mut faults);
-        self.check_transport(&mut faults);
-        self.check_crcs(icrc, vcrc, &mut faults);
+        self.check(icrc, vcrc, &mut |fault| faults.push(fault));
         faults
     }
 
-    fn check_lrh(&self, faults: &mut Faults) {
+    /// The first fault that is not merely a note: [`error`](Faults::error) of what
+    /// [`validate_with`](Self::validate_with) returns, without the list, which takes more than a kilobyte.
+    #[must_use]
+    pub fn error_with(
+        &self,
+        icrc: Option<CrcCheck<4>>,
+        vcrc: Option<CrcCheck<2>>,
+    ) -> Option<Fault> {
+        let mut error = None;
+        self.check(icrc, vcrc, &mut |fault| {
+            if error.is_none() && !fault.kind.is_note() {
+                error = Some(fault);
+            }
+        });
+        error
+    }
+
+    /// All checks; `push` takes what they find.
+    fn check(
+        &self,
+        icrc: Option<CrcCheck<4>>,
+        vcrc: Option<CrcCheck<2>>,
+        push: &mut dyn FnMut(Fault),
+    ) {
+        if self.shape.stopped
+            && let Some(stop) = Shape::decode(self.shape.start, self.bytes()).stop
+        {
+            push(stop.fault());
+        }
+        self.check_lrh(push);
+        self.check_length(push);
+        self.check_grh(push);
+        self.check_ip(push);
+        self.check_transport(push);
+        self.check_crcs(icrc, vcrc, push);
+    }
+
+    fn check_lrh(&self, push: &mut dyn FnMut(Fault)) {
         let Some(lrh) = self.lrh() else { return };
+        let at = At::new(Lrh::LAYOUT.name, 0);
         let mut push = |kind, field, found: u16, expected| {
-            faults.push(fault(
-                kind,
-                At::new(Lrh::LAYOUT.name, 0),
-                field,
-                found,
-                expected,
-            ));
+            push(fault(kind, at, field, found, expected));
         };
         if lrh.lver() != 0 {
             let found = lrh.lver().into();
@@ -60,13 +82,13 @@ impl<B: AsRef<[u8]>> Packet<B> {
     }
 
     /// The packet's end against the bytes' end.
-    fn check_length(&self, faults: &mut Faults) {
+    fn check_length(&self, push: &mut dyn FnMut(Fault)) {
         let (len, end) = (self.bytes.as_ref().len(), self.shape.end);
         // A header that is cut has been named already.
         if end > len && !self.shape.stopped {
             let at = At::new("payload", self.shape.payload);
             let expected = Expected::Number(end as u64);
-            faults.push(fault(
+            push(fault(
                 FaultKind::Truncated,
                 at,
                 "length",
@@ -78,7 +100,7 @@ impl<B: AsRef<[u8]>> Packet<B> {
         if end < len && self.shape.start == Start::Ib {
             let at = At::new("packet", 0);
             let expected = Expected::Number(end as u64);
-            faults.push(fault(
+            push(fault(
                 FaultKind::LengthMismatch,
                 at,
                 "length",
@@ -88,17 +110,17 @@ impl<B: AsRef<[u8]>> Packet<B> {
         }
     }
 
-    fn check_grh(&self, faults: &mut Faults) {
+    fn check_grh(&self, push: &mut dyn FnMut(Fault)) {
         let Some(grh) = self.grh() else { return };
         let at = At::new(Grh::LAYOUT.name, self.shape.net);
         if grh.ip_ver() != 6 {
             let six = Expected::Number(6);
-            faults.push(fault(FaultKind::BadIpVer, at, "ip_ver", grh.ip_ver(), six));
+            push(fault(FaultKind::BadIpVer, at, "ip_ver", grh.ip_ver(), six));
         }
         if grh.nxt_hdr() != GrhNxtHdr::IBA_TRANSPORT {
             let expected = Expected::Number(GrhNxtHdr::IBA_TRANSPORT.bits().into());
             let found = grh.nxt_hdr().bits();
-            faults.push(fault(FaultKind::BadNxtHdr, at, "nxt_hdr", found, expected));
+            push(fault(FaultKind::BadNxtHdr, at, "nxt_hdr", found, expected));
         }
         if self.shape.network == Network::Global {
             let headers = Lrh::LEN.saturating_add(Grh::LEN).saturating_add(2);
@@ -106,12 +128,12 @@ impl<B: AsRef<[u8]>> Packet<B> {
             if u64::from(grh.pay_len()) != right {
                 let expected = Expected::Number(right);
                 let found = grh.pay_len();
-                faults.push(fault(FaultKind::BadPayLen, at, "pay_len", found, expected));
+                push(fault(FaultKind::BadPayLen, at, "pay_len", found, expected));
             }
         }
     }
 
-    fn check_ip(&self, faults: &mut Faults) {
+    fn check_ip(&self, push: &mut dyn FnMut(Fault)) {
         if let Some(ip) = self.ipv4() {
             let at = At::new(Ipv4::LAYOUT.name, self.shape.net);
             let options = self.ipv4_options();
@@ -122,7 +144,7 @@ impl<B: AsRef<[u8]>> Packet<B> {
             if is_whole && ip.checksum() != right {
                 let expected = Expected::Number(right.into());
                 let found = ip.checksum();
-                faults.push(fault(
+                push(fault(
                     FaultKind::BadChecksum,
                     at,
                     "checksum",
@@ -137,12 +159,12 @@ impl<B: AsRef<[u8]>> Packet<B> {
         if udp.dst_port() != ROCE_V2_PORT {
             let expected = Expected::Number(ROCE_V2_PORT.into());
             let found = udp.dst_port();
-            faults.push(fault(FaultKind::NotRoce, at, "dst_port", found, expected));
+            push(fault(FaultKind::NotRoce, at, "dst_port", found, expected));
         }
         let right = self.shape.end.saturating_sub(start) as u64;
         if u64::from(udp.length()) != right {
             let expected = Expected::Number(right);
-            faults.push(fault(
+            push(fault(
                 FaultKind::BadPayLen,
                 at,
                 "length",
@@ -152,12 +174,12 @@ impl<B: AsRef<[u8]>> Packet<B> {
         }
     }
 
-    fn check_transport(&self, faults: &mut Faults) {
+    fn check_transport(&self, push: &mut dyn FnMut(Fault)) {
         let Some(bth) = self.bth() else { return };
         let at = At::new(Bth::LAYOUT.name, self.shape.bth());
         if bth.t_ver() != 0 {
             let zero = Expected::Number(0);
-            faults.push(fault(FaultKind::BadTver, at, "t_ver", bth.t_ver(), zero));
+            push(fault(FaultKind::BadTver, at, "t_ver", bth.t_ver(), zero));
         }
         let operation = bth.op_code().operation();
         if operation.is_none() {
@@ -168,7 +190,7 @@ impl<B: AsRef<[u8]>> Packet<B> {
                 let named = Expected::Words("an operation with a name");
                 (FaultKind::ReservedOpCode, named)
             };
-            faults.push(fault(kind, at, "op_code", bth.op_code().bits(), expected));
+            push(fault(kind, at, "op_code", bth.op_code().bits(), expected));
         }
         // Missing bytes cannot be checked.
         if self.shape.stopped || self.is_truncated() {
@@ -178,21 +200,21 @@ impl<B: AsRef<[u8]>> Packet<B> {
         let found = bth.pad_cnt();
         let Some(payload) = filled.checked_sub(found.into()) else {
             let expected = Expected::AtMost(filled);
-            faults.push(fault(FaultKind::BadPadCnt, at, "pad_cnt", found, expected));
+            push(fault(FaultKind::BadPadCnt, at, "pad_cnt", found, expected));
             return;
         };
         // A link counts in words; GRH, IP and UDP count bytes.
         if !filled.is_multiple_of(4) {
             let expected = Expected::Words("as many bytes as fill the payload to a multiple of 4");
-            faults.push(fault(FaultKind::BadPadCnt, at, "pad_cnt", found, expected));
+            push(fault(FaultKind::BadPadCnt, at, "pad_cnt", found, expected));
         }
         let Some(operation) = operation else { return };
         let at = At::new("payload", self.shape.payload);
         let longest = u64::from(Mtu::MTU_4096.bytes().unwrap_or(0));
-        let mut push = |kind, expected| faults.push(fault(kind, at, "length", payload, expected));
+        let mut bad_length = |kind, expected| push(fault(kind, at, "length", payload, expected));
         match operation.payload {
             PayloadRule::None if payload != 0 => {
-                push(FaultKind::UnexpectedPayload, Expected::Number(0));
+                bad_length(FaultKind::UnexpectedPayload, Expected::Number(0));
             }
             PayloadRule::PathMtu
                 if u16::try_from(payload)
@@ -200,16 +222,16 @@ impl<B: AsRef<[u8]>> Packet<B> {
                     .and_then(Mtu::from_bytes)
                     .is_none() =>
             {
-                push(
+                bad_length(
                     FaultKind::BadPayloadLength,
                     Expected::Words("256, 512, 1024, 2048 or 4096"),
                 );
             }
             PayloadRule::UpToPathMtu if payload == 0 => {
-                push(FaultKind::BadPayloadLength, Expected::AtLeast(1));
+                bad_length(FaultKind::BadPayloadLength, Expected::AtLeast(1));
             }
             _ if payload > longest => {
-                push(FaultKind::BadPayloadLength, Expected::AtMost(longest));
+                bad_length(FaultKind::BadPayloadLength, Expected::AtMost(longest));
             }
             _ => {}
         }
@@ -217,7 +239,7 @@ impl<B: AsRef<[u8]>> Packet<B> {
         if matches!(operation.position, Position::First | Position::Middle) && bth.pad_cnt() != 0 {
             let at = At::new(Bth::LAYOUT.name, self.shape.bth());
             let zero = Expected::Number(0);
-            faults.push(fault(
+            push(fault(
                 FaultKind::BadPadCnt,
                 at,
                 "pad_cnt",
@@ -231,19 +253,19 @@ impl<B: AsRef<[u8]>> Packet<B> {
         &self,
         icrc: Option<CrcCheck<4>>,
         vcrc: Option<CrcCheck<2>>,
-        faults: &mut Faults,
+        push: &mut dyn FnMut(Fault),
     ) {
         if let Some(icrc) = icrc.filter(|icrc| !icrc.is_ok()) {
             let at = At::new("ICRC", self.shape.limit);
             let [found, right] = [icrc.found, icrc.computed].map(u32::from_be_bytes);
             let expected = Expected::Number(right.into());
-            faults.push(fault(FaultKind::IcrcMismatch, at, "icrc", found, expected));
+            push(fault(FaultKind::IcrcMismatch, at, "icrc", found, expected));
         }
         if let Some(vcrc) = vcrc.filter(|vcrc| !vcrc.is_ok()) {
             let at = At::new("VCRC", self.shape.end.saturating_sub(2));
             let [found, right] = [vcrc.found, vcrc.computed].map(u16::from_be_bytes);
             let expected = Expected::Number(right.into());
-            faults.push(fault(FaultKind::VcrcMismatch, at, "vcrc", found, expected));
+            push(fault(FaultKind::VcrcMismatch, at, "vcrc", found, expected));
         }
     }
 }

@@ -85,15 +85,14 @@ impl Decoder for PacketDecoder {
     fn decode(&mut self, start: Start, case: &[u8], line: &mut Line) -> bool {
         let packet = Packet::parse_as(start, case);
         let tail = Tail::new(&packet);
-        let faults = packet.validate_with(tail.icrc, tail.vcrc);
-        let error = faults.error();
+        let error = packet.error_with(tail.icrc, tail.vcrc);
         match self.style {
             Style::Json => {
                 line.literal(b"{\"headers\":[");
                 self.json_headers(&packet, line);
                 tail.json(packet.payload(), line);
                 line.literal(b",\"error\":");
-                json_error(line, error);
+                json_error(line, error.as_ref());
                 line.literal(b"}\n");
             }
             Style::Plain => {
@@ -102,7 +101,7 @@ impl Decoder for PacketDecoder {
                 plain_crc(line, "icrc      ", tail.icrc.as_ref());
                 plain_crc(line, "vcrc      ", tail.vcrc.as_ref());
                 plain_bytes(line, "trailer   ", tail.trailer);
-                plain_faults(line, &faults);
+                plain_faults(line, &packet.validate_with(tail.icrc, tail.vcrc));
                 line.byte(b'\n');
             }
         }
