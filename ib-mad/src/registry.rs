@@ -43,6 +43,27 @@ impl ClassTable {
         self.attributes.iter().find(|entry| entry.id == id)
     }
 
+    /// The format of a datagram of this class, which begins with `header`; `bytes` is the whole datagram.
+    #[must_use]
+    pub fn describe(&self, header: &MadHeader, bytes: &[u8]) -> Description {
+        let attribute = self.attribute(header.attribute_id()).and_then(|entry| {
+            let layout = match entry.layout {
+                // Its first byte says whose log it is; a request has no log yet.
+                Some(log) if log == CongestionLogSwitch::LAYOUT => match bytes.get(entry.offset) {
+                    Some(1) => CongestionLogSwitch::LAYOUT,
+                    Some(2) => CongestionLogCa::LAYOUT,
+                    _ => return None,
+                },
+                other => other?,
+            };
+            Some((layout, entry.offset))
+        });
+        Description {
+            format: self.format,
+            attribute,
+        }
+    }
+
     /// Returns true if the class knows this method for this attribute.
     #[must_use]
     pub fn allows(&self, method: Method, id: AttributeId) -> bool {
@@ -60,6 +81,22 @@ pub struct Description {
     pub attribute: Option<(&'static Layout, usize)>,
 }
 
+impl Description {
+    /// The format of a datagram of a class that no table has.
+    #[must_use]
+    pub fn of_unknown_class(class: MgmtClass) -> Self {
+        let format = match class {
+            _ if class.is_vendor_range_1() => VendorRange1Mad::LAYOUT,
+            _ if class.is_vendor_range_2() => VendorRange2Mad::LAYOUT,
+            _ => Gmp::LAYOUT,
+        };
+        Self {
+            format,
+            attribute: None,
+        }
+    }
+}
+
 /// The format of the datagram that begins with `header`, by the first of these tables that has its class.
 ///
 /// `bytes` is the whole datagram; a congestion log is read further to learn which of two it is.
@@ -67,32 +104,9 @@ pub struct Description {
 pub fn describe(tables: &[&[ClassTable]], header: &MadHeader, bytes: &[u8]) -> Description {
     let class = header.mgmt_class();
     let mut all = tables.iter().copied().flatten();
-    let Some(table) = all.find(|table| table.class == class) else {
-        let format = match class {
-            _ if class.is_vendor_range_1() => VendorRange1Mad::LAYOUT,
-            _ if class.is_vendor_range_2() => VendorRange2Mad::LAYOUT,
-            _ => Gmp::LAYOUT,
-        };
-        return Description {
-            format,
-            attribute: None,
-        };
-    };
-    let attribute = table.attribute(header.attribute_id()).and_then(|entry| {
-        let layout = match entry.layout {
-            // Its first byte says whose log it is; a request has no log yet.
-            Some(log) if log == CongestionLogSwitch::LAYOUT => match bytes.get(entry.offset) {
-                Some(1) => CongestionLogSwitch::LAYOUT,
-                Some(2) => CongestionLogCa::LAYOUT,
-                _ => return None,
-            },
-            other => other?,
-        };
-        Some((layout, entry.offset))
-    });
-    Description {
-        format: table.format,
-        attribute,
+    match all.find(|table| table.class == class) {
+        Some(table) => table.describe(header, bytes),
+        None => Description::of_unknown_class(class),
     }
 }
 

@@ -6,7 +6,6 @@ use std::borrow::Cow;
 
 use ib_mad::{
     AttributeId, ClassTable, Description, MadHeader, Method, MgmtClass, RmppHeader, RmppType,
-    describe,
 };
 use ib_sa::{SaHeader, SaMad};
 use ib_wire::table::Layout;
@@ -24,6 +23,32 @@ const CLASSES: &[&[ClassTable]] = &[
     ib_mad::CLASSES,
     ib_cm::CLASSES,
 ];
+
+/// The table of each class, by the class's number.
+static BY_CLASS: [Option<&ClassTable>; 256] = by_class();
+
+#[allow(
+    clippy::indexing_slicing,
+    reason = "evaluated at compile time, where an index past the end is an error"
+)]
+const fn by_class() -> [Option<&'static ClassTable>; 256] {
+    let mut by_class = [None; 256];
+    let mut crates = CLASSES;
+    while let [classes, after @ ..] = crates {
+        let mut rest = *classes;
+        while let [table, after @ ..] = rest {
+            by_class[table.class.bits() as usize] = Some(table);
+            rest = after;
+        }
+        crates = after;
+    }
+    by_class
+}
+
+/// The table of a class, if there is one.
+fn class_table(class: MgmtClass) -> Option<&'static ClassTable> {
+    BY_CLASS.get(usize::from(class.bits())).copied().flatten()
+}
 
 /// The structures of a datagram with their offsets, the format of its class first. Of an answer with
 /// a table every whole record is one.
@@ -139,7 +164,11 @@ impl Structures {
         let Ok((header, _)) = MadHeader::parse(datagram, 0) else {
             return Self::NONE;
         };
-        let Description { format, attribute } = describe(CLASSES, header, datagram);
+        let class = header.mgmt_class();
+        let Description { format, attribute } = match class_table(class) {
+            Some(table) => table.describe(header, datagram),
+            None => Description::of_unknown_class(class),
+        };
         let headers = SaHeaders::of(datagram);
         let records = attribute.map_or(Records::NONE, |(layout, offset)| match &headers {
             Some(headers) if offset == SA_DATA => headers.records(layout, datagram.len()),
@@ -208,9 +237,8 @@ impl Iterator for Records {
 
 /// The name of an attribute in its class, if it is known.
 pub fn attribute_name(class: MgmtClass, id: AttributeId) -> Option<&'static str> {
-    let mut tables = CLASSES.iter().copied().flatten();
-    let table = tables.find(|table| table.class == class)?;
-    table.attribute(id).map(|entry| entry.name)
+    let attribute = class_table(class)?.attribute(id)?;
+    Some(attribute.name)
 }
 
 /// Every structure that a packet or a datagram can contain.
