@@ -222,12 +222,12 @@ impl<'a> Cursor<'a> {
         }
         let mut rest = bytes;
         while let Some((&byte, after)) = rest.split_first() {
-            let escaped = escape::of_byte(byte);
-            self.digits(escaped);
-            rest = match escaped.len {
-                0 => self.json_character(rest),
-                _ => after,
-            };
+            if escape::may_begin_character(byte, after) {
+                rest = self.json_character(rest);
+            } else {
+                self.digits(escape::of_byte(byte));
+                rest = after;
+            }
         }
     }
 
@@ -249,7 +249,7 @@ impl<'a> Cursor<'a> {
             None => {
                 let invalid = chunk.invalid();
                 for &byte in invalid {
-                    self.digits(escape::of_invalid(byte));
+                    self.digits(escape::of_byte(byte));
                 }
                 invalid.len()
             }

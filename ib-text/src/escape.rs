@@ -5,7 +5,7 @@ use crate::digits::{Digits, hexadecimal};
 /// Size of an entry: up to six bytes of text, and the length in the last one.
 const ENTRY: usize = 8;
 
-/// The text of each byte, its length in the last byte: zero for a byte that begins a character of several.
+/// The text of each byte that is a character or part of none, its length in the last byte.
 static ESCAPED: [[u8; ENTRY]; 256] = escaped();
 
 #[allow(
@@ -35,16 +35,12 @@ const fn escape(byte: u8) -> [u8; ENTRY] {
             return [b'\\', b'u', b'0', b'0', high, low, 0, 6];
         }
         0x20..0x80 => return [byte, 0, 0, 0, 0, 0, 0, 1],
-        // Only these begin a character of several bytes.
-        0xc2..0xf5 => return [0; ENTRY],
-        _ => return no_text(byte),
+        _ => {
+            let [high, low] = hexadecimal(byte);
+            return [b'\\', b'\\', b'x', high, low, 0, 0, 5];
+        }
     };
     [b'\\', letter, 0, 0, 0, 0, 0, 2]
-}
-
-const fn no_text(byte: u8) -> [u8; ENTRY] {
-    let [high, low] = hexadecimal(byte);
-    [b'\\', b'\\', b'x', high, low, 0, 0, 5]
 }
 
 /// Returns true if a byte of text needs no escape in a JSON string.
@@ -53,19 +49,16 @@ pub(crate) fn is_plain(byte: u8) -> bool {
     byte >= 0x20 && byte != b'"' && byte != b'\\'
 }
 
-/// The text of a byte; empty for one that begins a character of several, if others follow.
+/// Returns true if a byte begins a character of several bytes, by its value and by the byte after it.
+#[inline(always)]
+pub(crate) fn may_begin_character(byte: u8, after: &[u8]) -> bool {
+    matches!(byte, 0xc2..0xf5) && matches!(after, [0x80..0xc0, ..])
+}
+
+/// The text of a byte that is a character or part of none.
 #[inline(always)]
 pub(crate) fn of_byte(byte: u8) -> Digits<ENTRY> {
-    text(ESCAPED.get(usize::from(byte)).copied().unwrap_or_default())
-}
-
-/// The text of a byte that is part of no character.
-pub(crate) fn of_invalid(byte: u8) -> Digits<ENTRY> {
-    text(no_text(byte))
-}
-
-#[inline(always)]
-fn text(bytes: [u8; ENTRY]) -> Digits<ENTRY> {
+    let bytes = ESCAPED.get(usize::from(byte)).copied().unwrap_or_default();
     let [.., len] = bytes;
     Digits {
         bytes,
