@@ -58,6 +58,7 @@ impl FieldPrinter {
     /// layout has.
     ///
     /// JSON: the object `{"name":..,"offset":..,"fields":{..}}`; plain: `NAME  field value, ...`.
+    #[inline]
     pub fn header(
         &mut self,
         line: &mut Line,
@@ -67,8 +68,13 @@ impl FieldPrinter {
     ) {
         let index = self.index(layout);
         self.next = index + 1;
-        if let Some(header) = self.headers.get_mut(index) {
-            header.print(self.style, line, offset, bytes);
+        let Some(header) = self.headers.get_mut(index) else {
+            return;
+        };
+        let structure = bytes.get(..layout.len).unwrap_or_default();
+        match header.last.find(&offset, structure) {
+            Some(text) => line.repeat(text),
+            None => header.print(self.style, line, offset, structure),
         }
     }
 
@@ -107,12 +113,8 @@ impl HeaderPrinter {
         }
     }
 
-    #[inline]
-    fn print(&mut self, style: Style, line: &mut Line, offset: usize, bytes: &[u8]) {
-        let structure = bytes.get(..self.layout.len).unwrap_or_default();
-        if let Some(text) = self.last.find(&offset, structure) {
-            return line.repeat(text);
-        }
+    #[inline(never)]
+    fn print(&mut self, style: Style, line: &mut Line, offset: usize, structure: &[u8]) {
         let start = line.len();
         let name = self.name.len() * Cursor::STEP;
         let mut cursor = line.room(name + Cursor::DECIMAL + self.format.room());
