@@ -122,6 +122,14 @@ impl<'a> Cursor<'a> {
         self.labelled(before, |room| sixteen_digits(room, bytes));
     }
 
+    /// Writes decimal numbers of eight bits, each with `separator` after it.
+    #[inline(always)]
+    pub(crate) fn list(&mut self, numbers: &[u8], separator: u8) {
+        for &number in numbers {
+            self.digits(digits::small(number.into()).followed_by(separator));
+        }
+    }
+
     /// Goes on where `write`, which returns how many bytes it has written, stops.
     #[inline(always)]
     pub(crate) fn apart(&mut self, write: impl FnOnce(&mut [u8]) -> usize) {

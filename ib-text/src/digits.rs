@@ -26,6 +26,20 @@ impl<const N: usize> Digits<N> {
     }
 }
 
+impl Digits<4> {
+    /// Up to three digits, and `separator` after them.
+    #[inline(always)]
+    pub(crate) fn followed_by(self, separator: u8) -> Self {
+        let digits = u32::from_le_bytes(self.bytes) & 0x00ff_ffff;
+        // Behind the digits there are zeros.
+        let separator = u32::from(separator) << (8 * self.len % 32);
+        Self {
+            bytes: (digits | separator).to_le_bytes(),
+            len: self.len + 1,
+        }
+    }
+}
+
 /// A byte in each lane of a register.
 const ONES: u64 = u64::MAX / 255;
 /// The digit 0 in each lane.
@@ -277,6 +291,7 @@ mod tests {
             }
             if value < 1 << SMALL_BITS {
                 assert_eq!(text(small(value)), value.to_string());
+                assert_eq!(text(small(value).followed_by(b',')), format!("{value},"));
             }
         }
     }

@@ -29,6 +29,8 @@ pub(crate) enum Value {
     Gid { start: u32 },
     /// Hexadecimal digits of bytes.
     Bytes { start: u32, len: u32 },
+    /// Numbers of eight bits, each with a separator after it.
+    List { start: u32, len: u32, separator: u8 },
     /// Text up to the first NUL.
     Text { start: u32, len: u32 },
 }
@@ -83,6 +85,7 @@ impl Value {
             Self::Octets(_) | Self::Wide { .. } => 16,
             Self::Gid { .. } => 40,
             Self::Bytes { len, .. } => 2 * len as usize,
+            Self::List { len, .. } => 4 * len as usize,
             // A control character becomes `\u0001`, a byte that is no text `\\xff`.
             Self::Text { len, .. } => 6 * len as usize,
         }
@@ -120,6 +123,11 @@ impl Value {
             | Self::Number(_)
             | Self::Bytes { .. } => {}
             Self::Octets(place) => cursor.octets(&Constant::EMPTY, place.load(bytes)),
+            Self::List {
+                start,
+                len,
+                separator,
+            } => cursor.list(octets(bytes, start, len), separator),
             Self::Wide { bits, .. } => {
                 let digits = usize::from(bits).div_ceil(4);
                 cursor.hex(self.number(bytes).unwrap_or(0), digits);

@@ -220,22 +220,44 @@ impl Compiler {
                 element,
             } => {
                 self.text.push('[');
-                for index in 0..field.bits.checked_div(element_bits).unwrap_or(0) {
-                    if index > 0 {
-                        self.text.push(match self.style {
-                            Style::Json => ',',
-                            Style::Plain => ' ',
-                        });
-                    }
-                    self.value(&Field {
-                        name: "",
-                        bit_offset: field.bit_offset + index * element_bits,
-                        bits: element_bits,
-                        kind: *element,
-                    });
-                }
+                self.elements(field, element_bits, *element);
                 self.text.push(']');
             }
+        }
+    }
+
+    /// The elements of `array`, each of this width and kind.
+    fn elements(&mut self, array: &Field, element_bits: usize, kind: FieldKind) {
+        let separator = match self.style {
+            Style::Json => b',',
+            Style::Plain => b' ',
+        };
+        let count = array.bits.checked_div(element_bits).unwrap_or(0);
+        let are_bytes = element_bits == 8 && array.bit_offset.is_multiple_of(8);
+        // Bytes are a list, all but the last one, which no separator follows.
+        let listed = match kind {
+            FieldKind::Uint if are_bytes => count.saturating_sub(1),
+            _ => 0,
+        };
+        if listed > 0 {
+            let (start, len) = ((array.bit_offset / 8) as u32, listed as u32);
+            let list = Value::List {
+                start,
+                len,
+                separator,
+            };
+            self.step("", list, "");
+        }
+        for index in listed..count {
+            if index > listed {
+                self.text.push(separator.into());
+            }
+            self.value(&Field {
+                name: "",
+                bit_offset: array.bit_offset + index * element_bits,
+                bits: element_bits,
+                kind,
+            });
         }
     }
 
