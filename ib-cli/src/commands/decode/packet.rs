@@ -85,27 +85,29 @@ impl Decoder for PacketDecoder {
     fn decode(&mut self, start: Start, case: &[u8], line: &mut Line) -> bool {
         let packet = Packet::parse_as(start, case);
         let tail = Tail::new(&packet);
-        let error = packet.error_with(tail.icrc, tail.vcrc);
         match self.style {
             Style::Json => {
+                let error = packet.error_with(tail.icrc, tail.vcrc);
                 line.literal(b"{\"headers\":[");
                 self.json_headers(&packet, line);
                 tail.json(packet.payload(), line);
                 line.literal(b",\"error\":");
                 json_error(line, error.as_ref());
                 line.literal(b"}\n");
+                error.is_none()
             }
             Style::Plain => {
+                let faults = packet.validate_with(tail.icrc, tail.vcrc);
                 self.text(&packet, line);
                 plain_bytes(line, "pad       ", tail.pad);
                 plain_crc(line, "icrc      ", tail.icrc.as_ref());
                 plain_crc(line, "vcrc      ", tail.vcrc.as_ref());
                 plain_bytes(line, "trailer   ", tail.trailer);
-                plain_faults(line, &packet.validate_with(tail.icrc, tail.vcrc));
+                plain_faults(line, &faults);
                 line.byte(b'\n');
+                faults.error().is_none()
             }
         }
-        error.is_none()
     }
 }
 
