@@ -6,7 +6,10 @@
 //! order of its channels. A dependency that agrees with the order costs one comparison; for another one
 //! the graph searches from both ends at once, only among channels that the order puts between them,
 //! and moves the smaller side (Haeupler et al., "Incremental Cycle Detection, Topological Ordering,
-//! and Strong Component Maintenance", 2012). What was refused once stays refused until
+//! and Strong Component Maintenance", 2012). Each side goes on from the channel that it found last. The order
+//! in which a side is searched makes no difference to a dependency that is admitted, because one side is found
+//! completely. A cycle, however, may be long, as on a fat tree of three levels: a search that goes deep finds it
+//! before it has found all channels near both ends. What was refused once stays refused until
 //! [`ChannelGraph::reconsider`]: only a caller that takes dependencies back has to ask again.
 
 use alloc::{sync::Arc, vec, vec::Vec};
@@ -102,8 +105,31 @@ pub struct ChannelGraph {
     order: IdxVec<ChannelIdx, OrderEntry>,
     seen: IdxVec<ChannelIdx, u32>,
     round: u32,
-    following: Vec<ChannelIdx>,
-    leading: Vec<ChannelIdx>,
+    following: Found,
+    leading: Found,
+}
+
+/// The channels that one side of a search has found.
+#[derive(Clone, Debug, Default)]
+struct Found {
+    all: Vec<ChannelIdx>,
+    /// Those whose neighbors are not examined yet.
+    open: Vec<ChannelIdx>,
+}
+
+impl Found {
+    /// Begins a search at a channel.
+    fn start(&mut self, channel: ChannelIdx) {
+        self.all.clear();
+        self.open.clear();
+        self.push(channel);
+    }
+
+    #[inline]
+    fn push(&mut self, channel: ChannelIdx) {
+        self.all.push(channel);
+        self.open.push(channel);
+    }
 }
 
 /// A channel's place in the topological order: a label to compare, and its neighbours.
@@ -139,8 +165,8 @@ impl ChannelGraph {
             order: IdxVec::filled(channels, nowhere),
             seen: IdxVec::filled(channels, 0),
             round: 0,
-            following: Vec::new(),
-            leading: Vec::new(),
+            following: Found::default(),
+            leading: Found::default(),
         };
         let mut previous = NONE;
         for (at, &channel) in order.iter().enumerate() {
@@ -295,29 +321,25 @@ impl ChannelGraph {
     fn reorder(&mut self, from: ChannelIdx, to: ChannelIdx) -> bool {
         let (low, high) = (self.place(to), self.place(from));
         let (following, leading) = self.next_round();
-        self.following.clear();
-        self.following.push(to);
+        self.following.start(to);
         self.seen[to] = following;
-        self.leading.clear();
-        self.leading.push(from);
+        self.leading.start(from);
         self.seen[from] = leading;
-        let mut at = 0;
         loop {
-            let Some(&channel) = self.following.get(at) else {
+            let Some(channel) = self.following.open.pop() else {
                 self.move_following(from);
                 return true;
             };
             if self.follow_on(channel, high, following, leading) {
                 return false;
             }
-            let Some(&channel) = self.leading.get(at) else {
+            let Some(channel) = self.leading.open.pop() else {
                 self.move_leading(to);
                 return true;
             };
             if self.lead_on(channel, low, following, leading) {
                 return false;
             }
-            at += 1;
         }
     }
 
@@ -370,20 +392,20 @@ impl ChannelGraph {
 
     /// Moves the channels that lead to an edge's start right before `to`, in their order.
     fn move_leading(&mut self, to: ChannelIdx) {
-        let mut moved = core::mem::take(&mut self.leading);
+        let mut moved = core::mem::take(&mut self.leading.all);
         moved.sort_unstable_by_key(|&channel| self.place(channel));
         moved.iter().for_each(|&channel| self.unlink(channel));
         self.link(self.order[to].previous, &moved, to);
-        self.leading = moved;
+        self.leading.all = moved;
     }
 
     /// Moves the channels that follow an edge's end to the places right after `from`, in their order.
     fn move_following(&mut self, from: ChannelIdx) {
-        let mut moved = core::mem::take(&mut self.following);
+        let mut moved = core::mem::take(&mut self.following.all);
         moved.sort_unstable_by_key(|&channel| self.place(channel));
         moved.iter().for_each(|&channel| self.unlink(channel));
         self.link(from, &moved, self.order[from].next);
-        self.following = moved;
+        self.following.all = moved;
     }
 
     fn unlink(&mut self, channel: ChannelIdx) {

@@ -64,3 +64,47 @@ fn a_detached_channel_has_no_dependency() {
     assert_eq!(removed, expected);
     assert!(graph.contains(round[2], round[3]) && !graph.contains(round[0], round[1]));
 }
+
+/// Returns true if dependencies of the list lead from one channel to another.
+fn leads(admitted: &[(ChannelIdx, ChannelIdx)], start: ChannelIdx, end: ChannelIdx) -> bool {
+    let mut reached = Vec::from([start]);
+    let mut at = 0;
+    while let Some(&channel) = reached.get(at) {
+        at += 1;
+        for &(from, to) in admitted {
+            if from == channel && !reached.contains(&to) {
+                reached.push(to);
+            }
+        }
+    }
+    reached.contains(&end)
+}
+
+#[test]
+fn a_dependency_is_refused_exactly_if_it_closes_a_cycle() {
+    let spec: FabricSpec = "torus:4x4,hosts=1".parse().unwrap();
+    let fabric = spec.build().unwrap();
+    let layout = Arc::new(DependencyLayout::new(&fabric));
+    let order: Vec<ChannelIdx> = fabric.channels().indices().collect();
+    let mut graph = ChannelGraph::new(&layout, &order);
+    let pairs = order.iter().flat_map(|&from| {
+        let next = fabric.channels_from(fabric.channel(from).to);
+        next.map(move |(to, _)| (from, to))
+    });
+    let mut pairs: Vec<_> = pairs.collect();
+    // An order that has little to do with that of the channels.
+    pairs.sort_by_key(|&(from, to)| (from.0 * 31 + to.0 * 17) % 101);
+    let (mut admitted, mut refused) = (Vec::new(), 0);
+    for (from, to) in pairs {
+        let closes = leads(&admitted, to, from);
+        assert_eq!(graph.admit(from, to), !closes, "{from:?} {to:?}");
+        if closes {
+            refused += 1;
+        } else {
+            admitted.push((from, to));
+        }
+        let forward = |&(from, to): &(ChannelIdx, ChannelIdx)| graph.place(from) < graph.place(to);
+        assert!(admitted.iter().all(forward));
+    }
+    assert!(refused > 20 && admitted.len() > 100);
+}
