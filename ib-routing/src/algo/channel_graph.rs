@@ -270,38 +270,6 @@ impl ChannelGraph {
         }
     }
 
-    /// Takes all dependencies back that `is_kept` refuses, and calls `each` for them. The topological order stays valid.
-    pub fn retain(
-        &mut self,
-        is_kept: impl Fn(ChannelIdx, ChannelIdx) -> bool,
-        mut each: impl FnMut(ChannelIdx, ChannelIdx),
-    ) {
-        let layout = Arc::clone(&self.layout);
-        for (from, ends) in layout.ends.iter_enumerated() {
-            for block in 0..u32::from(ends.after_words) {
-                let Some(word) = self.after.get_mut((ends.after + block) as usize) else {
-                    continue;
-                };
-                let (mut left, mut kept) = (*word, *word);
-                while left != 0 {
-                    let bit = left.trailing_zeros();
-                    left &= left - 1;
-                    let to = ChannelIdx(ends.next.0 + block * 64 + bit);
-                    if is_kept(from, to) {
-                        continue;
-                    }
-                    kept &= !(1 << bit);
-                    let (before, mask) = layout.bit_before(from, to);
-                    if let Some(before) = self.before.get_mut(before) {
-                        *before &= !mask;
-                    }
-                    each(from, to);
-                }
-                *word = kept;
-            }
-        }
-    }
-
     /// Takes all dependencies on a channel and of it back, and adds them to `removed`.
     pub fn detach(&mut self, channel: ChannelIdx, removed: &mut Vec<(ChannelIdx, ChannelIdx)>) {
         let first = removed.len();

@@ -6,7 +6,7 @@
 use alloc::{borrow::Cow, sync::Arc, vec, vec::Vec};
 
 /// Entries of a page: the part that the first write to one of them copies.
-const PAGE: usize = 64;
+pub(crate) const PAGE: usize = 64;
 
 /// The part of all pages, as its reciprocal, from which on written pages are merged into an array of their own.
 const MANY: usize = 8;
@@ -52,6 +52,17 @@ impl Overlay {
                 self.written.get(at).copied()
             }
         }
+    }
+
+    /// The entries from a multiple of [`PAGE`] on: a page of them, or fewer at the end.
+    #[inline]
+    pub(crate) fn page(&self, start: usize) -> &[u32] {
+        let (all, start) = match self.places.get(start / PAGE) {
+            None | Some(&NOT_WRITTEN) => (self.original.as_slice(), start),
+            Some(&place) => (self.written.as_slice(), place as usize * PAGE),
+        };
+        all.get(start..all.len().min(start + PAGE))
+            .unwrap_or_default()
     }
 
     /// An entry to write; `None` past the end.

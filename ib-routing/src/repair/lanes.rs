@@ -248,21 +248,6 @@ impl Lanes {
         }
     }
 
-    /// Takes all dependencies back that `is_kept` refuses, by the numbers of the layout.
-    pub(crate) fn retain(&mut self, is_kept: impl Fn(ChannelIdx, ChannelIdx, u8) -> bool) {
-        for (lane, graph) in self.graphs.iter_mut().enumerate() {
-            let Some(graph) = graph else { continue };
-            let number = lane as u8;
-            let is_kept = |from, to| is_kept(from, to, number);
-            match &mut self.journal {
-                Some(journal) => graph.retain(is_kept, |from, to| {
-                    journal.push(Change::Removed(lane, from, to));
-                }),
-                None => graph.retain(is_kept, |_, _| {}),
-            }
-        }
-    }
-
     /// Undoes the changes since [`Lanes::record`].
     pub(crate) fn undo(&mut self) {
         let Some(mut journal) = self.journal.take() else {

@@ -4,7 +4,7 @@ use alloc::{sync::Arc, vec, vec::Vec};
 
 use super::{DependencyGraph, Pairs, Vertex};
 use crate::{
-    algo::overlay::Overlay,
+    algo::overlay::{Overlay, PAGE},
     fabric::Fabric,
     index::{ChannelIdx, Idx, IdxVec},
 };
@@ -136,6 +136,51 @@ impl DependencyCounts {
             for (at, &count) in used {
                 let to = ChannelIdx(first.0 + (at / self.lanes) as u32);
                 each(from, to, (at % self.lanes) as u8, count);
+            }
+        }
+    }
+
+    /// Calls `each` for the dependencies that paths of these counts use and no path of `others`, counts of the same fabric
+    /// and its lanes.
+    pub(crate) fn for_each_only(
+        &self,
+        others: &[Self],
+        mut each: impl FnMut(ChannelIdx, ChannelIdx, u8),
+    ) {
+        let mut rows = self
+            .pairs
+            .heads
+            .iter_enumerated()
+            .map(|(from, &(first, end))| {
+                let row = self.at(from, first, 0)..self.at(from, end, 0);
+                (from, first, row)
+            });
+        let mut row = rows.next();
+        for start in (0..self.counts.len()).step_by(PAGE) {
+            // Plain loops over whole pages: most have no such dependency, and there are millions of pairs.
+            let mut used = [0; PAGE];
+            for counts in others {
+                for (used, count) in used.iter_mut().zip(counts.counts.page(start)) {
+                    *used |= count;
+                }
+            }
+            let own = self.counts.page(start);
+            let both = || own.iter().zip(&used);
+            let only = |(&own, &used)| if used == 0 { own } else { 0 };
+            if both().fold(0, |any, pair| any | only(pair)) == 0 {
+                continue;
+            }
+            for (at, _) in (start..).zip(both()).filter(|&(_, pair)| only(pair) > 0) {
+                // Rows follow each other in the order of their channels.
+                while row.as_ref().is_some_and(|(_, _, row)| row.end <= at) {
+                    row = rows.next();
+                }
+                let Some((from, first, row)) = &row else {
+                    return;
+                };
+                let place = at - row.start;
+                let to = ChannelIdx(first.0 + (place / self.lanes) as u32);
+                each(*from, to, (place % self.lanes) as u8);
             }
         }
     }
@@ -287,5 +332,40 @@ mod tests {
         let found = cycle(&kinds, back).unwrap();
         assert_eq!(found.len(), 5);
         assert!(!found.contains(&vertex(back)));
+    }
+
+    #[test]
+    fn dependencies_of_one_kind_alone_are_those_that_no_other_kind_uses() {
+        let spec: FabricSpec = "torus:4x4,hosts=1".parse().unwrap();
+        let fabric = spec.build().unwrap();
+        let none = DependencyCounts::new(&fabric, 2);
+        let mut kinds = [none.empty(), none.empty(), none];
+        let pairs = fabric.channels().indices().flat_map(|from| {
+            let next = fabric.channels_from(fabric.channel(from).to);
+            next.flat_map(move |(to, _)| [(from, to, 0), (from, to, 1)])
+        });
+        let pairs: Vec<_> = pairs.collect();
+        for (at, &(from, to, lane)) in pairs.iter().enumerate() {
+            for (kind, users) in kinds.iter_mut().enumerate() {
+                users.add(from, to, lane, u32::from(at % (kind + 3) == 0));
+            }
+        }
+        // Some are written beside the original.
+        kinds.iter_mut().for_each(DependencyCounts::merge);
+        for (at, &(from, to, lane)) in pairs.iter().enumerate().skip(100).step_by(7) {
+            for users in kinds.iter_mut().take(1 + at % 3) {
+                users.add(from, to, lane, 1);
+            }
+        }
+        let (last, others) = kinds.split_last().unwrap();
+        let mut found = Vec::new();
+        last.for_each_only(others, |from, to, lane| found.push((from, to, lane)));
+        let is_only = |&&(from, to, lane): &&(ChannelIdx, ChannelIdx, u8)| {
+            last.contains(from, to, lane)
+                && others.iter().all(|users| !users.contains(from, to, lane))
+        };
+        let wanted: Vec<_> = pairs.iter().filter(is_only).copied().collect();
+        assert!(found.len() > 20);
+        assert_eq!(found, wanted);
     }
 }

@@ -129,13 +129,9 @@ impl Verdicts {
             }
             self.free = level;
             self.graph.reconsider(lane, from, to);
-            let left = users.get(..level).unwrap_or_default();
-            // The graph has far fewer dependencies than there are pairs of channels.
-            self.graph.retain(|from, to, lane| {
-                // The last kind of traffic uses the most.
-                let mut left = left.iter().rev();
-                left.any(|users| users.contains(from, to, lane))
-            });
+            if let Some((last, left)) = users_of_level.split_last() {
+                last.for_each_only(left, |from, to, lane| self.graph.remove(lane, from, to));
+            }
         }
         true
     }
