@@ -137,7 +137,7 @@ impl fmt::Display for FaultKind {
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Faults {
     list: [Option<Fault>; Self::MAX],
-    /// The number of faults: the first ones of the list. Most packets have none, and nobody reads the list.
+    /// The number of faults, which are the first entries of the list. A packet without faults needs no look at the list.
     count: usize,
 }
 
