@@ -37,7 +37,9 @@ const fn by_class() -> [Option<&'static ClassTable>; 256] {
     while let [classes, after @ ..] = crates {
         let mut rest = *classes;
         while let [table, after @ ..] = rest {
-            by_class[table.class.bits() as usize] = Some(table);
+            let entry = &mut by_class[table.class.bits() as usize];
+            assert!(entry.is_none(), "a class has one table");
+            *entry = Some(table);
             rest = after;
         }
         crates = after;
