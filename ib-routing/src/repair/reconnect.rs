@@ -17,54 +17,108 @@ use super::{
 };
 use crate::{
     algo::up_down::{DOWN, UP},
-    fabric::Fabric,
+    fabric::{Channel, Fabric},
     index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::Destination,
     routes::SlTable,
     verify::walk::{LOOP, NO_CHANNEL},
 };
 
+/// What is known of a switch's path towards the LID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Nothing: the path was not measured.
+    Unknown,
+    /// The switch has no path, although cables join it with the destination. `waits` is the length of the shortest path that
+    /// it waits for; [`NEVER`] if there is none.
+    CutOff { waits: u32 },
+    /// The switch has a path. `next` is its first channel, [`NO_CHANNEL`] at the destination.
+    Found { length: u32, next: ChannelIdx },
+}
+
+/// The length that no path has.
+const NEVER: u32 = u32::MAX;
+
 /// The paths towards one LID, as far as they are found.
 struct Growth<'d> {
     destination: &'d Destination,
     root: SwitchIdx,
     lid: Lid,
-    /// Length of each switch's path; [`OUTSIDE`] if it has none.
-    length: IdxVec<SwitchIdx, u32>,
-    /// The first channel of each switch's path; [`NO_CHANNEL`] at the destination and if it has none.
-    next: IdxVec<SwitchIdx, ChannelIdx>,
-    /// The switches without a path at the beginning, although cables join them with the destination.
+    places: IdxVec<SwitchIdx, Place>,
+    /// The switches that were cut off at the beginning.
     cut_off: Vec<SwitchIdx>,
     /// The switches whose path was found, or measured, since the beginning.
     found: Vec<SwitchIdx>,
+    /// Number of switches that are still cut off.
+    left: usize,
+    /// True if a switch took a path that may deadlock, because there is no other.
+    is_unsafe: bool,
 }
 
 /// The memory of a growth, empty: the next one uses it again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cleared {
-    length: IdxVec<SwitchIdx, u32>,
-    next: IdxVec<SwitchIdx, ChannelIdx>,
+    places: IdxVec<SwitchIdx, Place>,
     found: Vec<SwitchIdx>,
 }
 
-impl Growth<'_> {
+impl<'d> Growth<'d> {
+    /// The state at the beginning. In `memory` no switch is cut off yet.
+    fn new(
+        (destination, root, lid): (&'d Destination, SwitchIdx, Lid),
+        cut_off: Vec<SwitchIdx>,
+        memory: Cleared,
+    ) -> Self {
+        let mut places = memory.places;
+        for &switch in &cut_off {
+            places[switch] = Place::CutOff { waits: NEVER };
+        }
+        Self {
+            destination,
+            root,
+            lid,
+            places,
+            left: cut_off.len(),
+            cut_off,
+            found: memory.found,
+            is_unsafe: false,
+        }
+    }
+
+    fn is_cut_off(&self, switch: SwitchIdx) -> bool {
+        matches!(self.places[switch], Place::CutOff { .. })
+    }
+
+    /// The length of a switch's path and its first channel, if it has a path.
+    #[inline]
+    fn found(&self, switch: SwitchIdx) -> Option<(u32, ChannelIdx)> {
+        match self.places[switch] {
+            Place::Found { length, next } => Some((length, next)),
+            _ => None,
+        }
+    }
+
+    /// The first channel of a switch's path; [`NO_CHANNEL`] at the destination and if it has none.
+    #[inline]
+    fn next(&self, switch: SwitchIdx) -> ChannelIdx {
+        self.found(switch).map_or(NO_CHANNEL, |(_, next)| next)
+    }
+
     /// Enters the path of a switch.
     fn enter(&mut self, switch: SwitchIdx, length: u32, next: ChannelIdx) {
-        self.length[switch] = length;
-        self.next[switch] = next;
+        self.left -= usize::from(self.is_cut_off(switch));
+        self.places[switch] = Place::Found { length, next };
         self.found.push(switch);
     }
 
     /// Takes the memory back, of a growth that began without any path.
     fn clear(mut self) -> Cleared {
-        for &switch in &self.found {
-            self.length[switch] = OUTSIDE;
-            self.next[switch] = NO_CHANNEL;
+        for &switch in self.found.iter().chain(&self.cut_off) {
+            self.places[switch] = Place::Unknown;
         }
         self.found.clear();
         Cleared {
-            length: self.length,
-            next: self.next,
+            places: self.places,
             found: self.found,
         }
     }
@@ -78,14 +132,14 @@ impl Growth<'_> {
         let mut next = first;
         core::iter::from_fn(move || {
             let here = (next != NO_CHANNEL).then_some(next)?;
-            next = self.next[fabric.channel(here).to];
+            next = self.next(fabric.channel(here).to);
             Some(here)
         })
     }
 }
 
-/// The length that means that there is no path.
-const OUTSIDE: u32 = u32::MAX;
+/// Switches that wait to join, the one with the shortest path first, with the length of this path.
+type Waiting = BinaryHeap<Reverse<(u32, SwitchIdx)>>;
 
 /// Paths that a switch may take, in the order in which they are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,16 +167,10 @@ impl Repairer<'_> {
         reader.follow(self, Some(destination), lid);
         let mut growth = self.kept(destination, root, lid, reader);
         self.unload(&growth, reader);
-        let is_new = growth
-            .length
-            .iter()
-            .filter(|&&length| length != OUTSIDE)
-            .count()
-            == 1;
         let SlTable::ByDestination(sls) = self.routes.sls() else {
             return self.grow(&mut growth, lanes);
         };
-        if !is_new {
+        if growth.found.len() != 1 {
             return self.grow(&mut growth, lanes);
         }
         // No switch has a path yet, so any lane may be chosen.
@@ -152,33 +200,31 @@ impl Repairer<'_> {
         lid: Lid,
         reader: &Reader,
     ) -> Growth<'d> {
-        let switches = self.fabric.num_switches();
-        let mut growth = Growth {
-            destination,
-            root,
-            lid,
-            length: IdxVec::filled(switches, OUTSIDE),
-            next: IdxVec::filled(switches, NO_CHANNEL),
-            cut_off: Vec::new(),
+        let memory = Cleared {
+            places: IdxVec::filled(self.fabric.num_switches(), Place::Unknown),
             found: Vec::new(),
         };
+        let mut growth = Growth::new((destination, root, lid), Vec::new(), memory);
         for &switch in reader.walk.order.iter().rev() {
             if self.is_cut_off(root, switch, reader) || reader.hops(switch) >= LOOP {
                 continue;
             }
             let channel = reader.next(switch);
-            growth.length[switch] = if channel == NO_CHANNEL {
-                0
-            } else {
-                growth.next[switch] = channel;
-                growth.length[reader.table.to(channel)].saturating_add(self.weight(channel))
-            };
+            if channel == NO_CHANNEL {
+                growth.enter(switch, 0, NO_CHANNEL);
+            } else if let Some((length, _)) = growth.found(reader.table.to(channel)) {
+                growth.enter(switch, length + self.weight(channel), channel);
+            }
         }
-        let lengths = growth.length.iter_enumerated();
-        let outside = lengths.filter(|&(_, &length)| length == OUTSIDE);
+        let places = growth.places.iter_enumerated();
+        let outside = places.filter(|&(_, &place)| place == Place::Unknown);
         let joined = |&switch: &SwitchIdx| self.parts[switch] == self.parts[root];
-        growth.cut_off = outside.map(|(switch, _)| switch).filter(joined).collect();
-        growth
+        let cut_off = outside.map(|(switch, _)| switch).filter(joined).collect();
+        let memory = Cleared {
+            places: growth.places,
+            found: growth.found,
+        };
+        Growth::new((destination, root, lid), cut_off, memory)
     }
 
     /// Takes away the load of paths that are only too long, which the switches give up.
@@ -209,60 +255,42 @@ impl Repairer<'_> {
         };
         let switches = self.fabric.num_switches();
         let mut memory = core::mem::take(&mut self.memory);
-        if memory.length.len() != switches {
-            memory.length = IdxVec::filled(switches, OUTSIDE);
-            memory.next = IdxVec::filled(switches, NO_CHANNEL);
+        if memory.places.len() != switches {
+            memory.places = IdxVec::filled(switches, Place::Unknown);
         }
-        let mut growth = Growth {
-            destination,
-            root,
-            lid,
-            length: memory.length,
-            next: memory.next,
-            cut_off: cut_off.into(),
-            found: memory.found,
-        };
+        let mut growth = Growth::new((destination, root, lid), cut_off.into(), memory);
         let by_destination = matches!(self.routes.sls(), SlTable::ByDestination(_));
         if by_destination && cut_off.len() + 1 == switches {
             // No switch reaches the LID, so its lane would be chosen anew, and that cannot be undone.
             return Err(self.deadlock(&growth, root));
         }
         growth.enter(root, 0, NO_CHANNEL);
-        let mut path = Vec::new();
-        for &switch in cut_off {
-            for (_, channel) in self.fabric.channels_from(switch) {
-                let is_measured = growth.length[channel.to] != OUTSIDE;
-                if !is_measured && cut_off.binary_search(&channel.to).is_err() {
-                    self.measure_path(&mut growth, channel.to, &mut path);
-                }
-            }
-        }
         let result = self.grow(&mut growth, lanes);
         self.memory = growth.clear();
         result
     }
 
     /// Measures the path of a switch that has one, and those of all switches on it.
-    fn measure_path(
-        &self,
-        growth: &mut Growth<'_>,
-        switch: SwitchIdx,
-        path: &mut Vec<(SwitchIdx, ChannelIdx)>,
-    ) {
-        path.clear();
+    fn measure_path(&self, growth: &mut Growth<'_>, switch: SwitchIdx) {
+        let first = growth.found.len();
         let mut here = switch;
-        while growth.length[here] == OUTSIDE && path.len() < self.fabric.num_switches() {
+        // The lengths are entered on the way back.
+        while growth.places[here] == Place::Unknown {
             let port = self.routes.port(here, growth.lid);
             let Some(channel) = self.fabric.channel_at(here, port) else {
-                return;
+                break;
             };
-            path.push((here, channel));
+            growth.enter(here, NEVER, channel);
             here = self.fabric.channel(channel).to;
         }
-        let mut length = growth.length[here];
-        for &(switch, channel) in path.iter().rev() {
-            length = length.saturating_add(self.weight(channel));
-            growth.enter(switch, length, channel);
+        let mut length = growth.found(here).map_or(NEVER, |(length, _)| length);
+        for at in (first..growth.found.len()).rev() {
+            let Some(&switch) = growth.found.get(at) else {
+                break;
+            };
+            let next = growth.next(switch);
+            length = length.saturating_add(self.weight(next));
+            growth.places[switch] = Place::Found { length, next };
         }
     }
 
@@ -272,55 +300,110 @@ impl Repairer<'_> {
             Rule::Shortest | Rule::Free => &[Phase::Down],
         };
         for &phase in phases {
-            let mut open = BinaryHeap::new();
-            let mut left = false;
-            for &switch in &growth.cut_off {
-                if growth.length[switch] == OUTSIDE {
-                    left = true;
-                    open.extend(self.next_length(growth, phase, switch, 0));
-                }
-            }
-            if !left {
+            if growth.left == 0 {
                 return Ok(());
             }
+            let mut open = Waiting::new();
+            for at in 0..growth.cut_off.len() {
+                if let Some(&switch) = growth.cut_off.get(at)
+                    && growth.is_cut_off(switch)
+                {
+                    self.wait(growth, phase, switch, 0, &mut open);
+                }
+            }
             while let Some(Reverse((length, switch))) = open.pop() {
-                if growth.length[switch] != OUTSIDE {
+                if !growth.is_cut_off(switch) {
                     continue;
                 }
                 let Some(channel) = self.choose(growth, phase, switch, length, lanes) else {
                     if matches!(self.rule, Rule::Shortest) {
                         return Err(self.deadlock(growth, switch));
                     }
-                    open.extend(self.next_length(growth, phase, switch, length + 1));
+                    self.wait(growth, phase, switch, length + 1, &mut open);
                     continue;
                 };
                 let mut joined = Vec::from([(switch, channel, length)]);
                 while let Some((switch, channel, length)) = joined.pop() {
                     self.join(growth, switch, channel, length);
-                    for (_, channel) in self.fabric.channels_from(switch) {
-                        let (back, from) = (channel.reverse, channel.to);
-                        if growth.length[from] != OUTSIDE || !self.allows(growth, phase, back) {
-                            continue;
-                        }
-                        let length = length + self.weight(back);
-                        if self.may_follow(growth, back, lanes) {
-                            joined.push((from, back, length));
-                        } else {
-                            open.push(Reverse((length, from)));
-                        }
+                    if growth.left > 0 {
+                        self.invite(growth, phase, switch, lanes, &mut joined, &mut open);
                     }
                 }
             }
         }
+        if growth.left == 0 {
+            return Ok(());
+        }
         let mut cut_off = growth.cut_off.iter().copied();
-        let lost = cut_off.find(|&switch| growth.length[switch] == OUTSIDE);
-        match lost {
+        match cut_off.find(|&switch| growth.is_cut_off(switch)) {
             None => Ok(()),
             Some(switch) if matches!(self.rule, Rule::UpDown(_)) => Err(RepairError::NoPath {
                 from: self.fabric.switch_guid(switch),
                 to: growth.lid,
             }),
             Some(switch) => Err(self.deadlock(growth, switch)),
+        }
+    }
+
+    /// Lets a switch that is cut off wait for the shortest path of at least `least` links, if there is one.
+    fn wait(
+        &self,
+        growth: &mut Growth<'_>,
+        phase: Phase,
+        switch: SwitchIdx,
+        least: u32,
+        open: &mut Waiting,
+    ) {
+        let mut shortest = NEVER;
+        for (index, channel) in self.fabric.channels_from(switch) {
+            let mut place = growth.places[channel.to];
+            if place == Place::Unknown {
+                self.measure_path(growth, channel.to);
+                place = growth.places[channel.to];
+            }
+            if let Place::Found { length, next } = place {
+                let length = self.length_by(growth, phase, (index, channel), (length, next));
+                if (least..shortest).contains(&length) {
+                    shortest = length;
+                }
+            }
+        }
+        growth.places[switch] = Place::CutOff { waits: shortest };
+        if shortest != NEVER {
+            open.push(Reverse((shortest, switch)));
+        }
+    }
+
+    /// Offers a path over a switch that has just joined to the neighbors that are cut off. Those that stay with it are added
+    /// to `joined`; the others wait, if no shorter path waits for them already.
+    fn invite(
+        &self,
+        growth: &mut Growth<'_>,
+        phase: Phase,
+        switch: SwitchIdx,
+        lanes: &mut Lanes,
+        joined: &mut Vec<(SwitchIdx, ChannelIdx, u32)>,
+        open: &mut Waiting,
+    ) {
+        let Some(path) = growth.found(switch) else {
+            return;
+        };
+        for (_, channel) in self.fabric.channels_from(switch) {
+            let (back, from) = (channel.reverse, channel.to);
+            let Place::CutOff { waits } = growth.places[from] else {
+                continue;
+            };
+            let ends = self.fabric.channel(back);
+            let length = self.length_by(growth, phase, (back, ends), path);
+            if length == NEVER {
+                continue;
+            }
+            if self.may_follow(growth, back, lanes) {
+                joined.push((from, back, length));
+            } else if length < waits {
+                growth.places[from] = Place::CutOff { waits: length };
+                open.push(Reverse((length, from)));
+            }
         }
     }
 
@@ -332,92 +415,118 @@ impl Repairer<'_> {
             return false;
         }
         let mask = self.protected_lanes(lanes, from.from, growth.destination, lid);
-        lanes.admit_path(mask, growth.path(self.fabric, channel))
+        self.admit_path(growth, mask, channel, lanes)
     }
 
-    /// The shortest path of a switch that has a length of at least `least` links.
-    fn next_length(
+    /// The length of the path of a switch that is cut off, if it joins by a channel; [`NEVER`] if it may not join by it.
+    /// `path` is the length and the first channel of the path at the channel's end.
+    #[inline]
+    fn length_by(
         &self,
         growth: &Growth<'_>,
         phase: Phase,
-        switch: SwitchIdx,
-        least: u32,
-    ) -> Option<Reverse<(u32, SwitchIdx)>> {
-        let mut shortest = OUTSIDE;
-        for (index, channel) in self.fabric.channels_from(switch) {
-            if self.allows(growth, phase, index) {
-                let length = growth.length[channel.to] + self.weight(index);
-                if (least..shortest).contains(&length) {
-                    shortest = length;
-                }
-            }
+        (index, channel): (ChannelIdx, &Channel),
+        (length, next): (u32, ChannelIdx),
+    ) -> u32 {
+        let allowed = match self.rule {
+            Rule::UpDown(classes) => self.allows(growth, phase, classes[index], channel, next),
+            Rule::Shortest | Rule::Free => true,
+        };
+        if allowed && (self.dead.is_empty() || !self.dead.contains(&index)) {
+            length.saturating_add(self.weight(index))
+        } else {
+            NEVER
         }
-        (shortest != OUTSIDE).then_some(Reverse((shortest, switch)))
     }
 
-    /// Returns true if a switch outside may join by `channel`.
-    fn allows(&self, growth: &Growth<'_>, phase: Phase, channel: ChannelIdx) -> bool {
-        let ends = self.fabric.channel(channel);
-        if growth.length[ends.to] == OUTSIDE || self.dead.contains(&channel) {
-            return false;
-        }
-        match (self.rule, phase) {
-            (Rule::UpDown(classes), Phase::Down) => {
-                classes[channel] == DOWN && !self.is_up(growth.next[ends.to])
-            }
-            (Rule::UpDown(classes), Phase::Up) => classes[channel] == UP,
-            (Rule::UpDown(_), Phase::Any) => {
-                let between_cas = self.senders[ends.from] > 0 && self.senders[growth.root] > 0;
+    /// Returns true if Up*/Down* routing lets a switch join by a channel of this class in this phase. `next` is the channel
+    /// by which the path goes on.
+    fn allows(
+        &self,
+        growth: &Growth<'_>,
+        phase: Phase,
+        class: u8,
+        channel: &Channel,
+        next: ChannelIdx,
+    ) -> bool {
+        match phase {
+            Phase::Down => class == DOWN && !self.is_up(next),
+            Phase::Up => class == UP,
+            Phase::Any => {
+                let between_cas = self.senders[channel.from] > 0 && self.senders[growth.root] > 0;
                 !between_cas || self.options.connect_roots
             }
-            _ => true,
         }
+    }
+
+    /// Adds the dependencies of the path that begins with a channel, on each lane in `mask`; false if one of them would
+    /// close a cycle.
+    fn admit_path(
+        &self,
+        growth: &Growth<'_>,
+        mask: u16,
+        first: ChannelIdx,
+        lanes: &mut Lanes,
+    ) -> bool {
+        let to = self.fabric.channel(first).to;
+        // The rest of the path was admitted when the switch there joined, or for the routes that are kept.
+        let rest = self.protected_lanes(lanes, to, growth.destination, growth.lid);
+        let is_known = !growth.is_unsafe && mask & !rest == 0;
+        let links = if is_known { 2 } else { usize::MAX };
+        let path = || growth.path(self.fabric, first);
+        let admitted = lanes.admit_path(mask, path().take(links));
+        debug_assert!(!admitted || lanes.admit_path(mask, path()));
+        admitted
     }
 
     /// The channel by which a switch joins: its old one if that is permitted, else the least loaded one on its own
     /// lane, else one on another lane. Where no CA sends, a channel that may deadlock is better than none.
     fn choose(
         &mut self,
-        growth: &Growth<'_>,
+        growth: &mut Growth<'_>,
         phase: Phase,
         switch: SwitchIdx,
         length: u32,
         lanes: &mut Lanes,
     ) -> Option<ChannelIdx> {
         let lid = growth.lid;
-        let joins = |channel: ChannelIdx| {
-            let to = self.fabric.channel(channel).to;
-            self.allows(growth, phase, channel)
-                && growth.length[to] + self.weight(channel) == length
+        let joins = |channel: ChannelIdx, ends: &Channel| {
+            let path = growth.found(ends.to);
+            path.is_some_and(|path| self.length_by(growth, phase, (channel, ends), path) == length)
         };
         let mask = self.protected_lanes(lanes, switch, growth.destination, lid);
-        let path = |channel| growth.path(self.fabric, channel);
         let now = self
             .fabric
             .channel_at(switch, self.routes.port(switch, lid));
-        let now = now.filter(|&channel| joins(channel));
+        let now = now.filter(|&channel| joins(channel, self.fabric.channel(channel)));
         // Most switches lost a cable farther along their path, so they keep their entry.
-        if let Some(channel) = now.filter(|&channel| lanes.admit_path(mask, path(channel))) {
+        if let Some(channel) = now.filter(|&channel| self.admit_path(growth, mask, channel, lanes))
+        {
             return Some(channel);
         }
         let mut channels = Vec::with_capacity(self.fabric.channels_from(switch).len());
-        for (channel, _) in self.fabric.channels_from(switch) {
-            if joins(channel) {
+        for (channel, ends) in self.fabric.channels_from(switch) {
+            if joins(channel, ends) {
                 let busiest = self.busiest_on(growth, channel);
                 channels.push((Some(channel) != now, busiest, self.load[channel], channel));
             }
         }
-        channels.sort_unstable();
-        let own = channels
-            .iter()
-            .find(|&&(.., channel)| lanes.admit_path(mask, path(channel)));
-        if let Some(&(.., channel)) = own {
+        // The best one is permitted in most cases, so the others are not sorted before.
+        if let Some(&(.., channel)) = channels.iter().min()
+            && self.admit_path(growth, mask, channel, lanes)
+        {
             return Some(channel);
+        }
+        channels.sort_unstable();
+        let mut others = channels.iter().skip(1).map(|&(.., channel)| channel);
+        let own = others.find(|&channel| self.admit_path(growth, mask, channel, lanes));
+        if own.is_some() {
+            return own;
         }
         if let Some(at) = self.sl_entry(switch, lid) {
             for &(.., channel) in &channels {
                 for sl in self.new_sls() {
-                    if lanes.admit_path(1 << self.lane(sl), path(channel)) {
+                    if self.admit_path(growth, 1 << self.lane(sl), channel, lanes) {
                         self.set_level(at, sl);
                         return Some(channel);
                     }
@@ -425,10 +534,9 @@ impl Repairer<'_> {
             }
         }
         let between_cas = self.senders[switch] > 0 && !growth.destination.is_switch();
-        channels
-            .first()
-            .filter(|_| !between_cas)
-            .map(|&(.., channel)| channel)
+        let first = channels.first().filter(|_| !between_cas);
+        growth.is_unsafe |= first.is_some();
+        first.map(|&(.., channel)| channel)
     }
 
     /// The highest load on the path that begins with a channel, whose end has a path.
@@ -436,7 +544,7 @@ impl Repairer<'_> {
         let (mut busiest, mut next) = (0, first);
         while next != NO_CHANNEL {
             busiest = busiest.max(self.load[next]);
-            next = growth.next[self.fabric.channel(next).to];
+            next = growth.next(self.fabric.channel(next).to);
         }
         busiest
     }
