@@ -144,9 +144,7 @@ impl Routes {
     /// Sets the port by which `switch` sends packets to `lid`.
     #[inline]
     pub fn set_port(&mut self, switch: SwitchIdx, lid: Lid, port: PortNum) {
-        if let Some(entry) = self.lft_mut(switch).get_mut(usize::from(lid.0)) {
-            *entry = port.0;
-        }
+        self.rows.set(switch.at(), usize::from(lid.0), port.0);
     }
 
     /// A switch's linear forwarding table, by LID.
@@ -188,17 +186,15 @@ impl Routes {
     }
 
     /// The LIDs, owned or not, to which a switch sends by different ports in two route sets of one fabric, in order.
-    /// Tables that both share are passed over without being read.
+    /// Tables that both share are passed over without being read, and of a table that was copied and then changed by
+    /// [`set_port`](Self::set_port) only the changed blocks are.
     pub fn changed_lids<'a>(
         &'a self,
         other: &'a Self,
         switch: SwitchIdx,
     ) -> impl Iterator<Item = Lid> + 'a {
-        let (one, two) = match self.rows.is_same(&other.rows, switch.at()) {
-            true => (&[][..], &[][..]),
-            false => (self.lft(switch), other.lft(switch)),
-        };
-        let differing = differing(one, two, PortNum::UNREACHABLE.0);
+        let missing = PortNum::UNREACHABLE.0;
+        let differing = self.rows.differing(&other.rows, switch.at(), missing);
         let differing = differing.into_iter();
         differing.filter_map(|lid| u16::try_from(lid).ok().map(Lid))
     }

@@ -104,6 +104,16 @@ impl RowBlocks {
         if self.unknown > 0 || own.len() != other.len() {
             return false;
         }
+        if let Some(mut changed) = self.row.changed_blocks(row) {
+            // The two rows are equal elsewhere, so the other blocks of the table have to be among the changed ones.
+            let is_changed = |at: usize| own.get(at) != other.get(at);
+            let mut others = self.others.iter();
+            return others.all(|(&number, block)| other.get(usize::from(number)) == Some(block))
+                && changed.all(|at| {
+                    let number = u16::try_from(at).unwrap_or(u16::MAX);
+                    self.others.contains_key(&number) || !is_changed(at)
+                });
+        }
         let mut from = 0_usize;
         for (&number, block) in &self.others {
             let at = usize::from(number);

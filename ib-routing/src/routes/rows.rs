@@ -4,7 +4,11 @@
 //! share: a write to a row of one clone copies that row alone. So routes after a repair share the rows that the repair
 //! left unchanged with the routes before it, and a comparison passes over these rows without reading them.
 
-use alloc::{sync::Arc, vec, vec::Vec};
+use alloc::{
+    sync::{Arc, Weak},
+    vec,
+    vec::Vec,
+};
 use core::ops::Deref;
 
 use ib_wire::PortNum;
@@ -13,6 +17,9 @@ use crate::algo::parallel;
 
 /// LIDs in one block of a forwarding table.
 const BLOCK: usize = 64;
+
+/// Blocks in the longest forwarding table.
+const BLOCKS: usize = 1024;
 
 /// Entries that are compared at once: most of two tables that differ is equal.
 const PAGE: usize = 16 * BLOCK;
@@ -25,6 +32,45 @@ pub struct SharedLft {
     start: u32,
     /// Length in blocks of 64.
     len: u32,
+    /// The table that this one is a changed copy of, if the changes are known.
+    copied: Option<Arc<Copied>>,
+}
+
+/// The table that another one was copied from, and the blocks that were written since.
+#[derive(Clone, Debug)]
+struct Copied {
+    /// It is only compared, so it does not keep the table in memory.
+    buffer: Weak<Vec<u8>>,
+    start: u32,
+    /// A bit for each block.
+    written: [u64; BLOCKS / 64],
+}
+
+impl Copied {
+    fn is_from(&self, table: &SharedLft) -> bool {
+        Weak::as_ptr(&self.buffer) == Arc::as_ptr(&table.buffer) && self.start == table.start
+    }
+
+    /// Records a write to an entry.
+    fn write(&mut self, at: usize) {
+        let block = at / BLOCK;
+        if let Some(word) = self.written.get_mut(block / 64) {
+            *word |= 1 << (block % 64);
+        }
+    }
+
+    /// The blocks that were written, in order.
+    fn written(&self) -> impl Iterator<Item = usize> + '_ {
+        let words = self.written.iter().enumerate();
+        words.flat_map(|(number, &word)| {
+            let mut left = word;
+            core::iter::from_fn(move || {
+                let bit = left.trailing_zeros();
+                left &= left.wrapping_sub(1);
+                (bit < u64::BITS).then_some(number * 64 + bit as usize)
+            })
+        })
+    }
 }
 
 impl SharedLft {
@@ -43,21 +89,70 @@ impl SharedLft {
             buffer: Arc::new(vec![PortNum::UNREACHABLE.0; usize::from(blocks) * BLOCK]),
             start: 0,
             len: blocks.into(),
+            copied: None,
         }
+    }
+
+    /// The blocks in which two tables can differ, in order, if one of them is a copy of the other whose changes are known;
+    /// `None` if every block has to be compared.
+    #[must_use]
+    pub fn changed_blocks<'a>(
+        &'a self,
+        other: &'a Self,
+    ) -> Option<impl Iterator<Item = usize> + 'a> {
+        let copied = |of: &'a Self, from: &Self| of.copied.as_ref().filter(|of| of.is_from(from));
+        let copied = copied(self, other).or_else(|| copied(other, self));
+        let is_same_length = self.len == other.len;
+        copied
+            .filter(|_| is_same_length)
+            .map(|copied| copied.written())
     }
 
     /// The entries, to write; `None` if others share them.
     pub fn get_mut(&mut self) -> Option<&mut [u8]> {
+        if self.own().is_some() {
+            // What the caller writes is not known.
+            self.copied = None;
+        }
+        self.own()
+    }
+
+    /// The entries, if no other table shares their memory.
+    fn own(&mut self) -> Option<&mut [u8]> {
         let is_whole = self.buffer.len() == self.len as usize * BLOCK;
         let buffer = Arc::get_mut(&mut self.buffer).filter(|_| is_whole);
         buffer.map(Vec::as_mut_slice)
     }
 
+    /// Writes an entry. If others share the table, it is copied first.
+    fn set(&mut self, at: usize, port: u8) {
+        if self.own().is_none() {
+            self.copy();
+        }
+        if let Some(copied) = &mut self.copied {
+            Arc::make_mut(copied).write(at);
+        }
+        if let Some(entry) = self.own().and_then(|entries| entries.get_mut(at)) {
+            *entry = port;
+        }
+    }
+
+    /// Takes memory of its own, with the same content.
+    fn copy(&mut self) {
+        let copied = Copied {
+            buffer: Arc::downgrade(&self.buffer),
+            start: self.start,
+            written: [0; BLOCKS / 64],
+        };
+        let own = Vec::from(&**self);
+        (self.buffer, self.start) = (Arc::new(own), 0);
+        self.copied = Some(Arc::new(copied));
+    }
+
     /// The entries, to write. If others share them, they are copied first.
     fn to_mut(&mut self) -> &mut [u8] {
-        if self.get_mut().is_none() {
-            let copy = Vec::from(&**self);
-            (self.buffer, self.start) = (Arc::new(copy), 0);
+        if self.own().is_none() {
+            self.copy();
         }
         self.get_mut().unwrap_or_default()
     }
@@ -157,6 +252,44 @@ impl Rows {
         }
     }
 
+    /// Writes an entry of a row.
+    #[inline]
+    pub(super) fn set(&mut self, row: usize, at: usize, port: u8) {
+        match &mut self.content {
+            Content::Whole(all) => {
+                let start = row * self.len;
+                let row = all.get_mut(start..start + self.len);
+                if let Some(entry) = row.and_then(|row| row.get_mut(at)) {
+                    *entry = port;
+                }
+            }
+            Content::Shared(rows) => {
+                if let Some(row) = rows.get_mut(row) {
+                    row.set(at, port);
+                }
+            }
+        }
+    }
+
+    /// The entries in which two rows differ, in order. Entries that one of them has not are `missing`.
+    pub(super) fn differing(&self, other: &Self, at: usize, missing: u8) -> Vec<usize> {
+        if self.is_same(other, at) {
+            return Vec::new();
+        }
+        let both = self.shared(at).zip(other.shared(at));
+        let (one, two) = (self.row(at), other.row(at));
+        match both.and_then(|(one, two)| one.changed_blocks(two)) {
+            Some(blocks) => {
+                let mut found = Vec::new();
+                for block in blocks {
+                    add_differing(one, two, block, &mut found);
+                }
+                found
+            }
+            None => differing(one, two, missing),
+        }
+    }
+
     /// All rows in one piece, to write.
     pub(super) fn whole_mut(&mut self) -> &mut [u8] {
         if let Content::Shared(rows) = &self.content {
@@ -183,6 +316,7 @@ impl Rows {
             buffer: Arc::clone(&buffer),
             start: (at * len) as u32,
             len: len as u32,
+            copied: None,
         };
         self.content = Content::Shared((0..count).map(row).collect());
     }
@@ -245,14 +379,8 @@ pub(crate) fn differing(one: &[u8], other: &[u8], missing: u8) -> Vec<usize> {
             continue;
         }
         for (block, (first, second)) in first.chunks(BLOCK).zip(second.chunks(BLOCK)).enumerate() {
-            if first == second {
-                continue;
-            }
-            let start = page * PAGE + block * BLOCK;
-            for (at, (first, second)) in first.iter().zip(second).enumerate() {
-                if first != second {
-                    found.push(start + at);
-                }
+            if first != second {
+                add_differing(one, other, page * PAGE / BLOCK + block, &mut found);
             }
         }
     }
@@ -263,6 +391,17 @@ pub(crate) fn differing(one: &[u8], other: &[u8], missing: u8) -> Vec<usize> {
             .map(|(at, _)| at),
     );
     found
+}
+
+/// Adds the indices at which two rows differ in a block that both have.
+fn add_differing(one: &[u8], other: &[u8], block: usize, found: &mut Vec<usize>) {
+    let start = block * BLOCK;
+    let (one, other) = (one.iter().skip(start), other.iter().skip(start));
+    for (at, (one, other)) in one.zip(other).take(BLOCK).enumerate() {
+        if one != other {
+            found.push(start + at);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -285,6 +424,40 @@ mod tests {
         assert_eq!((before.row(1)[70], before.row(1)[71]), (4, 255));
         assert_eq!((after.row(1)[70], after.row(1)[71]), (5, 6));
         assert!(after.is_same(&before, 0) && !after.is_same(&before, 1) && after != before);
+    }
+
+    #[test]
+    fn a_copy_knows_its_changed_blocks_until_it_is_written_as_a_whole() {
+        let before = rows();
+        let mut after = before.clone();
+        for (at, port) in [(70, 5), (127, 4), (3, 9)] {
+            after.set(1, at, port);
+        }
+        after.set(1, 3, 255);
+        let changed = |one: &Rows, two: &Rows| {
+            let both = one.shared(1).zip(two.shared(1));
+            both.and_then(|(one, two)| Some(one.changed_blocks(two)?.collect::<Vec<_>>()))
+        };
+        assert_eq!(changed(&before, &after), Some(vec![0, 1]));
+        assert_eq!(after.differing(&before, 1, 255), [70, 127]);
+        assert_eq!(
+            before.differing(&after, 1, 255),
+            differing(before.row(1), after.row(1), 255)
+        );
+        // A copy of the copy knows the first copy alone.
+        let mut last = after.clone();
+        last.set(1, 0, 7);
+        assert_eq!(changed(&last, &after), Some(vec![0]));
+        assert_eq!(changed(&last, &before), None);
+        assert_eq!(last.differing(&before, 1, 255), [0, 70, 127]);
+        // An original that is written afterwards is another table.
+        let mut original = before.clone();
+        original.set(1, 1, 1);
+        assert_eq!(changed(&original, &after), None);
+        assert_eq!(original.differing(&after, 1, 255), [1, 70, 127]);
+        after.row_mut(1)[5] = 6;
+        assert_eq!(changed(&after, &before), None);
+        assert_eq!(after.differing(&before, 1, 255), [5, 70, 127]);
     }
 
     #[test]
