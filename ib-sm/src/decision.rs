@@ -64,8 +64,20 @@ pub(crate) enum Decided {
     Detour(Option<Box<(TableUpdate, Detours)>>),
     /// The writes that heal broken entries; `None` if no table carries traffic.
     Heal(Option<Box<TableUpdate>>),
-    /// The steps of a stage, and the content that cannot be written.
-    Steps(Stage, Steps, Vec<Unwritable>),
+    /// The steps of a stage.
+    Steps(StageSteps),
+}
+
+/// The steps of a stage, and what was found on the way.
+#[derive(Debug)]
+pub(crate) struct StageSteps {
+    pub(crate) stage: Stage,
+    pub(crate) steps: Steps,
+    /// The content that cannot be written.
+    pub(crate) unwritable: Vec<Unwritable>,
+    /// The version of the subnet, if the last stage found that its topology is still the planned one: all ports have changed
+    /// while the subnet came up, and after the first failure nobody has to look at them for that reason.
+    pub(crate) confirmed: Option<u64>,
 }
 
 impl Decision {
@@ -114,7 +126,13 @@ impl Decision {
             Question::Steps(stage) => {
                 let mut unwritable = Vec::new();
                 let steps = reconcile::steps(at, *stage, &mut unwritable);
-                Decided::Steps(*stage, steps, unwritable)
+                let is_last = *stage == Stage::LowerTops;
+                Decided::Steps(StageSteps {
+                    stage: *stage,
+                    steps,
+                    unwritable,
+                    confirmed: is_last.then(|| lids::confirmed(at)).flatten(),
+                })
             }
         }
     }

@@ -253,6 +253,8 @@ impl Regroup {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plan {
     topology: Arc<Topology>,
+    /// Version of the subnet at which `topology` was last found to be that of the subnet.
+    topology_version: u64,
     installed: Option<InstalledRoutes>,
     /// The number of installations of routes so far.
     installs: u64,
@@ -278,8 +280,19 @@ impl Plan {
     }
 
     pub(crate) fn set_topology(&mut self, topology: Arc<Topology>) {
+        self.topology_version = topology.version();
         self.topology = topology;
         self.without_multicast = None;
+    }
+
+    /// The version of the subnet from which on changes may make another topology.
+    pub(crate) const fn topology_version(&self) -> u64 {
+        self.topology_version
+    }
+
+    /// Records that a later version of the subnet has the same topology.
+    pub(crate) fn confirm_topology(&mut self, version: u64) {
+        self.topology_version = version;
     }
 
     /// The routes in force.

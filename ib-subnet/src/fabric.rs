@@ -94,6 +94,45 @@ impl FabricIndex {
         takes_part: impl Fn(NodeId, &SubnetNode) -> bool,
         is_link: impl Fn(PortId) -> bool,
     ) -> Option<Self> {
+        let lost = self.lost_cables(subnet, since, takes_part, is_link)?;
+        let ends: Vec<PortRef> = lost.iter().map(|&(end, _)| end).collect();
+        let mut fabric = self.fabric.without_cables(&ends);
+        for (end, at) in lost {
+            let far = self.fabric.port(end)?.peer?;
+            for (end, at) in [(end, at), (far, self.port_id(far)?)] {
+                let (width, speed) = link_at(subnet, at);
+                fabric.set_link(end, width, speed);
+            }
+        }
+        Some(Self {
+            fabric,
+            nodes: self.nodes.clone(),
+            ids: self.ids.clone(),
+        })
+    }
+
+    /// Returns true if the index equals one that is [built](Self::build) now. The arguments are those of
+    /// [`after_losing`](Self::after_losing).
+    #[must_use]
+    pub fn is_current(
+        &self,
+        subnet: &Subnet,
+        since: u64,
+        takes_part: impl Fn(NodeId, &SubnetNode) -> bool,
+        is_link: impl Fn(PortId) -> bool,
+    ) -> bool {
+        let lost = self.lost_cables(subnet, since, takes_part, is_link);
+        lost.is_some_and(|lost| lost.is_empty())
+    }
+
+    /// The ends of the cables between switches that the subnet has lost; `None` for any other change.
+    fn lost_cables(
+        &self,
+        subnet: &Subnet,
+        since: u64,
+        takes_part: impl Fn(NodeId, &SubnetNode) -> bool,
+        is_link: impl Fn(PortId) -> bool,
+    ) -> Option<Vec<(PortRef, PortId)>> {
         if subnet.num_nodes() != self.ids.len() {
             return None;
         }
@@ -113,20 +152,7 @@ impl FabricIndex {
                 }
             }
         }
-        let ends: Vec<PortRef> = lost.iter().map(|&(end, _)| end).collect();
-        let mut fabric = self.fabric.without_cables(&ends);
-        for (end, at) in lost {
-            let far = self.fabric.port(end)?.peer?;
-            for (end, at) in [(end, at), (far, self.port_id(far)?)] {
-                let (width, speed) = link_at(subnet, at);
-                fabric.set_link(end, width, speed);
-            }
-        }
-        Some(Self {
-            fabric,
-            nodes: self.nodes.clone(),
-            ids: self.ids.clone(),
-        })
+        Some(lost)
     }
 
     /// The difference between a port of the fabric and the same port of the subnet; `None` for a difference other than

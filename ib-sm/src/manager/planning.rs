@@ -202,7 +202,7 @@ impl SubnetManager {
             Decided::Lids(lids) => self.on_lids(now, *lids),
             Decided::Detour(detour) => self.on_detour(now, detour),
             Decided::Heal(healing) => self.on_healing(now, healing),
-            Decided::Steps(stage, steps, unwritable) => self.on_steps(stage, steps, unwritable),
+            Decided::Steps(steps) => self.on_steps(steps),
         }
     }
 

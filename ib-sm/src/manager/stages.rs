@@ -13,7 +13,7 @@ use ib_wire::Guid;
 use super::{Conduct, DetourState, Mode, SubnetManager, later, next_stage};
 use crate::{
     apply::{self, Apply, StageRequest},
-    decision::Question,
+    decision::{Question, StageSteps},
     event::{Event, SweepCause},
     plan::Detours,
     policy::{
@@ -22,7 +22,7 @@ use crate::{
         switches,
     },
     reconcile::{
-        self, Change, Stage, Step, Steps,
+        self, Change, Stage, Step,
         tables::{self, TableUpdate},
     },
 };
@@ -66,12 +66,16 @@ impl SubnetManager {
     }
 
     /// Begins to write the steps of a stage.
-    pub(super) fn on_steps(
-        &mut self,
-        stage: Stage,
-        steps: Steps,
-        unwritable: Vec<reconcile::Unwritable>,
-    ) {
+    pub(super) fn on_steps(&mut self, found: StageSteps) {
+        let StageSteps {
+            stage,
+            steps,
+            unwritable,
+            confirmed,
+        } = found;
+        if let Some(version) = confirmed {
+            self.plan.confirm_topology(version);
+        }
         for reconcile::Unwritable { at } in unwritable {
             self.note_error();
             let at = self.subnet.port_at(at);

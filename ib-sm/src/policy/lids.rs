@@ -40,19 +40,14 @@ pub(crate) fn assign(
     is_partial: bool,
 ) -> Result<Assignment, RouteError> {
     let subnet = at.subnet();
-    let takes_part = |id: NodeId, node: &SubnetNode| takes_part(node) && subnet.is_steady(id);
-    let is_link = |port: PortId| {
-        let peer = subnet.port(port).and_then(|port| port.peer());
-        let crosses = at.leads_out(port) || peer.is_some_and(|peer| at.leads_out(peer));
-        subnet.is_link(port) && !crosses
-    };
-    let config = at.config();
-    let is_simple =
-        config.cluster.is_none() && !config.avoid_throttled_links && subnet.is_trusted();
-    if is_partial && !reassign && is_simple {
+    let (takes_part, is_link) = (takes_part_in(at), is_link_in(at));
+    if is_partial && !reassign && is_simple(at) {
         let before = at.plan().topology();
-        let index = before.index();
-        if let Some(index) = index.after_losing(subnet, before.version(), takes_part, is_link) {
+        let since = at.plan().topology_version();
+        if let Some(index) = before
+            .index()
+            .after_losing(subnet, since, &takes_part, &is_link)
+        {
             return Ok(Assignment {
                 topology: before.with_index(index, subnet.version()),
                 ports: Vec::new(),
@@ -61,6 +56,7 @@ pub(crate) fn assign(
             });
         }
     }
+    let (takes_part, is_link) = (&takes_part, &is_link);
     let mut index = FabricIndex::build(subnet, takes_part, is_link);
     if at.config().avoid_throttled_links {
         let faster = FabricIndex::build(subnet, takes_part, |port| {
@@ -100,6 +96,39 @@ pub(crate) fn assign(
         excluded,
         is_kept: false,
     })
+}
+
+/// The version of the subnet, if the topology is still that of the subnet.
+pub(crate) fn confirmed(at: Situation<'_>) -> Option<u64> {
+    let (subnet, plan) = (at.subnet(), at.plan());
+    let is_current = is_simple(at)
+        && plan.topology().index().is_current(
+            subnet,
+            plan.topology_version(),
+            takes_part_in(at),
+            is_link_in(at),
+        );
+    is_current.then(|| subnet.version())
+}
+
+/// Returns true if the topology follows from nodes and cables alone.
+fn is_simple(at: Situation<'_>) -> bool {
+    let config = at.config();
+    config.cluster.is_none() && !config.avoid_throttled_links && at.subnet().is_trusted()
+}
+
+/// Whether a node takes part.
+fn takes_part_in(at: Situation<'_>) -> impl Fn(NodeId, &SubnetNode) -> bool {
+    move |id, node| takes_part(node) && at.subnet().is_steady(id)
+}
+
+/// Whether the cable of a port is a link within the fabric.
+fn is_link_in(at: Situation<'_>) -> impl Fn(PortId) -> bool {
+    move |port| {
+        let peer = at.subnet().port(port).and_then(|port| port.peer());
+        let crosses = at.leads_out(port) || peer.is_some_and(|peer| at.leads_out(peer));
+        at.subnet().is_link(port) && !crosses
+    }
 }
 
 fn choose(
