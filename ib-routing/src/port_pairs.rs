@@ -96,9 +96,7 @@ impl<'a> PortPairs<'a> {
     pub fn of_routes(fabric: &'a Fabric, routes: &Routes) -> Self {
         let mut pairs = Self::new(fabric);
         pairs.add_routes(routes.row_len().div_ceil(BLOCK), |switch, block| {
-            let start = usize::from(block) * BLOCK;
-            let row = routes.lft(switch).get(start..);
-            [row.and_then(<[u8]>::first_chunk), None]
+            [routes.lft_block(switch, block), None]
         });
         pairs
     }

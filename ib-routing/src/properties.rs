@@ -311,7 +311,7 @@ pub fn healing_takes_no_path_away(bytes: &[u8]) {
         .expect("any fabric is routed");
     let mut installed = new.clone();
     for switch in fabric.switches().indices() {
-        installed.lft_mut(switch).copy_from_slice(old.lft(switch));
+        installed.lft_mut(switch).copy_from_slice(&old.lft(switch));
     }
     // Writes that were lost: entries of one switch lead nowhere, or if all are looked at anywhere.
     let held = if everywhere {

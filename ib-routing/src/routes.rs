@@ -3,7 +3,7 @@
 mod pair_sls;
 mod rows;
 
-use alloc::{vec, vec::Vec};
+use alloc::{borrow::Cow, vec, vec::Vec};
 
 use ib_wire::{Lid, PortNum, Sl};
 
@@ -137,8 +137,8 @@ impl Routes {
     #[inline]
     #[must_use]
     pub fn port(&self, switch: SwitchIdx, lid: Lid) -> PortNum {
-        let port = self.lft(switch).get(usize::from(lid.0));
-        port.map_or(PortNum::UNREACHABLE, |&port| PortNum(port))
+        let port = self.rows.entry(switch.at(), usize::from(lid.0));
+        port.map_or(PortNum::UNREACHABLE, PortNum)
     }
 
     /// Sets the port by which `switch` sends packets to `lid`.
@@ -147,11 +147,19 @@ impl Routes {
         self.rows.set(switch.at(), usize::from(lid.0), port.0);
     }
 
-    /// A switch's linear forwarding table, by LID.
+    /// A switch's linear forwarding table, by LID. It is copied if a repair changed a few blocks of a table that is shared;
+    /// [`port`](Self::port) and [`lft_block`](Self::lft_block) copy nothing.
     #[inline]
     #[must_use]
-    pub fn lft(&self, switch: SwitchIdx) -> &[u8] {
+    pub fn lft(&self, switch: SwitchIdx) -> Cow<'_, [u8]> {
         self.rows.row(switch.at())
+    }
+
+    /// The entries of the LIDs from 64 times `block` on in a switch's linear forwarding table; `None` past its end.
+    #[inline]
+    #[must_use]
+    pub fn lft_block(&self, switch: SwitchIdx, block: u16) -> Option<&[u8; 64]> {
+        self.rows.block(switch.at(), block)
     }
 
     /// A switch's linear forwarding table, to fill.
@@ -186,8 +194,7 @@ impl Routes {
     }
 
     /// The LIDs, owned or not, to which a switch sends by different ports in two route sets of one fabric, in order.
-    /// Tables that both share are passed over without being read, and of a table that was copied and then changed by
-    /// [`set_port`](Self::set_port) only the changed blocks are.
+    /// Of tables that share their memory only the changed blocks are read.
     pub fn changed_lids<'a>(
         &'a self,
         other: &'a Self,
@@ -276,13 +283,11 @@ impl Routes {
         parallel::count(lids.destinations().len());
         for destination in lids.destinations().iter() {
             if let Some(switch) = destination.switch {
-                let range = usize::from(destination.range.base().0)
-                    ..=usize::from(destination.range.last().0);
-                let exits = self.lft(switch).get(range.clone()).unwrap_or_default();
-                // A table that is right already stays shared.
-                if exits.iter().any(|&port| port != destination.exit.0) {
-                    let exits = self.lft_mut(switch).get_mut(range);
-                    exits.unwrap_or_default().fill(destination.exit.0);
+                for lid in destination.range.iter() {
+                    // A table that is right already stays shared.
+                    if self.port(switch, lid) != destination.exit {
+                        self.set_port(switch, lid, destination.exit);
+                    }
                 }
             }
         }

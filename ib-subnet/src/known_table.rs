@@ -36,7 +36,7 @@ struct RowBlocks {
 impl RowBlocks {
     /// The table of a row; either all blocks are known or none.
     fn new(row: &SharedLft, are_known: bool) -> Self {
-        let blocks = row.as_chunks::<64>().0.len();
+        let blocks = row.num_blocks();
         Self {
             row: row.clone(),
             known: vec![are_known; blocks],
@@ -55,13 +55,13 @@ impl RowBlocks {
         {
             return Some(other);
         }
-        self.row.as_chunks().0.get(index)
+        self.row.block(block)
     }
 
     /// Records the content of a block. Returns false if there is no room for it beside a row that others share.
     fn set(&mut self, block: u16, bytes: &[u8; 64]) -> bool {
         let index = usize::from(block);
-        let mut is_equal = self.row.as_chunks().0.get(index) == Some(bytes);
+        let mut is_equal = self.row.block(block) == Some(bytes);
         if !is_equal && let Some(row) = self.row.get_mut() {
             let own = row.as_chunks_mut().0.get_mut(index);
             is_equal = own.map(|own| *own = *bytes).is_some();
@@ -100,29 +100,15 @@ impl RowBlocks {
 
     /// Returns true if all blocks are known and equal to those of another row.
     fn is_equal_to(&self, row: &SharedLft) -> bool {
-        let (own, other) = (self.row.as_chunks::<64>().0, row.as_chunks::<64>().0);
-        if self.unknown > 0 || own.len() != other.len() {
+        if self.unknown > 0 || self.row.num_blocks() != row.num_blocks() {
             return false;
         }
-        if let Some(mut changed) = self.row.changed_blocks(row) {
-            // The two rows are equal elsewhere, so the other blocks of the table have to be among the changed ones.
-            let is_changed = |at: usize| own.get(at) != other.get(at);
-            let mut others = self.others.iter();
-            return others.all(|(&number, block)| other.get(usize::from(number)) == Some(block))
-                && changed.all(|at| {
-                    let number = u16::try_from(at).unwrap_or(u16::MAX);
-                    self.others.contains_key(&number) || !is_changed(at)
-                });
+        let is_equal = |number: u16| self.block(number) == row.block(number);
+        match self.row.changed_blocks(row) {
+            // The two rows are equal elsewhere, so only the blocks that differ from the own row are left.
+            Some(mut changed) => changed.all(is_equal) && self.others.keys().copied().all(is_equal),
+            None => (0..=u16::MAX).take(row.num_blocks()).all(is_equal),
         }
-        let mut from = 0_usize;
-        for (&number, block) in &self.others {
-            let at = usize::from(number);
-            if other.get(at) != Some(block) || own.get(from..at) != other.get(from..at) {
-                return false;
-            }
-            from = at.saturating_add(1);
-        }
-        own.get(from..) == other.get(from..)
     }
 }
 
@@ -193,9 +179,9 @@ impl KnownTable {
         let is_equal = match &self.content {
             Content::Row(own) => own.is_equal_to(row),
             Content::Blocks(own) => {
-                let (blocks, _) = row.as_chunks();
-                let mut both = own.iter().zip(blocks);
-                own.len() == blocks.len() && both.all(|(own, block)| own.as_ref() == Some(block))
+                let mut both = own.iter().zip(row.blocks());
+                own.len() == row.num_blocks()
+                    && both.all(|(own, block)| own.as_ref() == Some(block))
             }
         };
         if is_equal {
@@ -308,7 +294,7 @@ mod tests {
     #[test]
     fn a_table_shares_a_row_only_if_all_its_blocks_are_known_and_equal() {
         let row = row();
-        let block = *row.first_chunk::<64>().unwrap();
+        let block = *row.block(0).unwrap();
         let mut table = KnownTable::default();
         assert!(!table.share(&row));
         table.set(0, [7; 64]);
@@ -316,20 +302,20 @@ mod tests {
         table.set(0, block);
         assert!(table.share(&row) && table.is_shared_with(&row));
         assert_eq!(table.block(0), Some(&block));
-        assert_eq!(table.blocks().count(), row.len() / 64);
+        assert_eq!(table.blocks().count(), row.num_blocks());
     }
 
     #[test]
     fn blocks_that_are_set_to_what_a_row_says_share_its_memory() {
         let row = row();
-        let block = *row.first_chunk::<64>().unwrap();
+        let block = *row.block(0).unwrap();
         let mut table = KnownTable::default();
         table.expect(&row);
         assert!(table.is_empty() && !table.is_shared_with(&row));
         table.set(0, block);
         assert!(core::ptr::eq(
             table.block(0).unwrap(),
-            row.first_chunk().unwrap()
+            row.block(0).unwrap()
         ));
         assert!(table.is_shared_with(&row));
         table.forget(0);
@@ -352,9 +338,9 @@ mod tests {
         let row = routes.shared_lft(SwitchIdx(0)).unwrap().clone();
         let mut table = KnownTable::default();
         table.expect(&row);
-        let blocks = row.as_chunks().0;
-        for (number, block) in (0..).zip(blocks) {
-            table.set(number, *block);
+        let blocks: Vec<_> = row.blocks().copied().collect();
+        for (number, block) in (0..).zip(blocks.iter().copied()) {
+            table.set(number, block);
         }
         assert!(table.shared_row().is_some_and(|own| own.is_same(&row)));
         let after = {
@@ -363,9 +349,9 @@ mod tests {
             after.shared_lft(SwitchIdx(0)).unwrap().clone()
         };
         assert!(!table.share(&after));
-        table.set(1, after.as_chunks().0[1]);
+        table.set(1, *after.block(1).unwrap());
         assert!(table.shared_row().is_none() && !table.is_shared_with(&row));
-        assert_eq!(table.block(1), Some(&after.as_chunks().0[1]));
+        assert_eq!(table.block(1), after.block(1));
         assert!(table.block(2) == Some(&blocks[2]) && table.blocks().count() == blocks.len());
         let mut forgotten = table.clone();
         forgotten.forget(1);
@@ -397,17 +383,20 @@ mod tests {
         assert!(table.shared_row().is_none());
         table.set(0, [6; 64]);
         let row = table.shared_row().unwrap().clone();
-        assert!(table.is_shared_with(&row) && row.first_chunk() == Some(&[6; 64]));
+        assert!(table.is_shared_with(&row) && row.block(0) == Some(&[6; 64]));
         // What the table holds later leaves the row of routes as it is.
         table.set(0, [5; 64]);
-        assert_eq!((table.block(0), row[0]), (Some(&[5; 64]), 6));
+        assert_eq!(
+            (table.block(0), row.block(0)),
+            (Some(&[5; 64]), Some(&[6; 64]))
+        );
         assert!(table.shared_row().is_none());
     }
 
     #[test]
     fn a_shared_table_stops_sharing_when_it_changes() {
         let row = row();
-        let block = *row.first_chunk::<64>().unwrap();
+        let block = *row.block(0).unwrap();
         let mut table = KnownTable::default();
         table.set(0, block);
         assert!(table.share(&row));

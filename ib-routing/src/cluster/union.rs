@@ -56,8 +56,8 @@ impl Union {
                 let Some(switch) = fabric.switch_by_guid(guid) else {
                     continue;
                 };
-                let row = part.routes.lft(here).iter();
-                let entries = routes.lft_mut(switch).iter_mut().zip(row);
+                let row = part.routes.lft(here);
+                let entries = routes.lft_mut(switch).iter_mut().zip(row.iter());
                 entries.for_each(|(entry, &port)| *entry = port);
                 let levels = sls.chunks_mut(row_len).nth(switch.0 as usize);
                 for (sl, lid) in levels.into_iter().flatten().zip(0..) {

@@ -94,9 +94,7 @@ fn changed_entries_join_the_pairs_of_every_mixture_of_old_and_new() {
             });
         }
     }
-    let block = |routes: &'static Routes, switch, block: u16| {
-        routes.lft(switch)[usize::from(block) * 64..].first_chunk::<64>()
-    };
+    let block = |routes: &'static Routes, switch, block: u16| routes.lft_block(switch, block);
     let (old, new): (&'static Routes, &'static Routes) = (
         alloc::boxed::Box::leak(alloc::boxed::Box::new(old)),
         alloc::boxed::Box::leak(alloc::boxed::Box::new(new)),

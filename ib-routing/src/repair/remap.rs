@@ -1,6 +1,6 @@
 //! The old tables in terms of the new fabric: entries whose cable still exists, matched by node GUID.
 
-use alloc::{vec, vec::Vec};
+use alloc::{borrow::Cow, vec, vec::Vec};
 
 use ib_wire::{Guid, Lid, PortNum, Sl};
 
@@ -185,9 +185,9 @@ pub(crate) fn count(
         {
             continue;
         }
-        let row = before.map_or(&[][..], |before| old.routes.lft(before));
+        let row = before.map_or(Cow::Borrowed(&[][..]), |before| old.routes.lft(before));
         let now = new.lft(switch);
-        let places = differing(row, now, PortNum::UNREACHABLE.0);
+        let places = differing(&row, &now, PortNum::UNREACHABLE.0);
         if places.is_empty() {
             continue;
         }
@@ -202,8 +202,8 @@ pub(crate) fn count(
                 continue;
             };
             moved += 1;
-            let settled = owner.switch == Some(switch) || entry(now) == PortNum::UNREACHABLE;
-            broken += u64::from(settled || alive.get(usize::from(entry(row).0)) != Some(&true));
+            let settled = owner.switch == Some(switch) || entry(&now) == PortNum::UNREACHABLE;
+            broken += u64::from(settled || alive.get(usize::from(entry(&row).0)) != Some(&true));
         }
     }
     (moved, broken)

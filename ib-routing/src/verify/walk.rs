@@ -97,14 +97,15 @@ impl Block {
         }
     }
 
-    /// Reads the entries of the LIDs from `first` on.
+    /// Reads the entries of the LIDs from `first` on, a multiple of [`Block::LIDS`].
     pub(crate) fn load(&mut self, table: &PortTable, routes: &Routes, first: usize) {
         parallel::count(self.ports.len() * Self::LIDS);
+        let number = u16::try_from(first / Self::LIDS).ok();
         let rows = self.ports.iter_mut().zip(self.places.iter_mut());
         for ((switch, channels), (ports, places)) in table.ports.iter_enumerated().zip(rows) {
-            let row = routes.lft(switch).get(first..first + Self::LIDS);
-            *ports = row
-                .and_then(|row| row.try_into().ok())
+            let block = number.and_then(|number| routes.lft_block(switch, number));
+            *ports = block
+                .copied()
                 .unwrap_or([PortNum::UNREACHABLE.0; Self::LIDS]);
             *places = ports.map(|port| channels.place(port));
         }

@@ -52,11 +52,9 @@ pub(crate) fn joined(at: Situation<'_>) -> Option<PortPairs<'_>> {
         let known = nodes
             .get(&switch)
             .and_then(|&node| at.subnet().switch(node));
-        let start = usize::from(block.saturating_mul(LinearForwardingTable::ENTRIES));
-        let row = installed.routes().lft(switch).get(start..);
         [
             known.and_then(|switch| switch.lft().block(block)),
-            row.and_then(<[u8]>::first_chunk),
+            installed.routes().lft_block(switch, block),
         ]
     });
     let switches = topology.fabric().switches().indices();

@@ -488,9 +488,7 @@ pub(crate) fn routed_block(at: Situation<'_>, node: NodeId, block: u16) -> Optio
     if !switches::has_room_for_lft_block(at, node, block) {
         return None;
     }
-    let start = usize::from(block).saturating_mul(64);
-    let row = routes.lft(at.plan().switch(node)?);
-    row.get(start..)?.first_chunk().copied()
+    routes.lft_block(at.plan().switch(node)?, block).copied()
 }
 
 /// The blocks that differ. The switches are taken in groups, as many as can be written at once.

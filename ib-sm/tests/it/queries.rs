@@ -355,7 +355,8 @@ fn records_say_what_the_devices_hold() {
         let guid = lids[&table.lid()];
         let switch = fabric.switch_by_guid(guid).unwrap();
         let start = usize::from(table.block_num()) * 64;
-        let row = installed.lft(switch).get(start..).unwrap_or(&[]);
+        let row = installed.lft(switch);
+        let row = row.get(start..).unwrap_or(&[]);
         let entries = table.linear_forwarding_table().as_bytes();
         for (entry, wanted) in entries.iter().zip(row) {
             assert_eq!(entry, wanted, "{:?}", table.lid());

@@ -160,7 +160,7 @@ fn tables(routed: &Routed) -> BTreeMap<u32, String> {
     let rows = fabric.switches().iter_enumerated();
     let rows = rows.map(|(switch, node)| {
         let row = routed.routes.lft(switch);
-        (node.0, const_hex::encode(row.get(..lids).unwrap_or(row)))
+        (node.0, const_hex::encode(row.get(..lids).unwrap_or(&row)))
     });
     rows.collect()
 }

@@ -134,7 +134,7 @@ impl FromArgs {
         let mut before = Routes::new(old.routes.engine(), fabric, lids);
         for switch in fabric.switches().indices() {
             let entries = before.lft_mut(switch).iter_mut();
-            for (entry, &port) in entries.zip(old.routes.lft(switch)) {
+            for (entry, &port) in entries.zip(old.routes.lft(switch).iter()) {
                 *entry = port;
             }
         }

@@ -164,7 +164,8 @@ fn add_entries_over(
 ) {
     for channel in channels.iter() {
         let Channel { from, port, .. } = *on.fabric.channel(channel);
-        let row = (0..).map(Lid).zip(on.routes.lft(from));
+        let row = on.routes.lft(from);
+        let row = (0..).map(Lid).zip(row.iter());
         let over = row.filter(|&(_, &entry)| PortNum(entry) == port);
         entries.extend(over.map(|(lid, _)| (lid, from)));
     }
