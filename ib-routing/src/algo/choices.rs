@@ -7,7 +7,7 @@ use ib_wire::PortNum;
 use crate::{
     algo::{demands::Demand, parallel},
     fabric::Fabric,
-    index::{ChannelIdx, Idx, IdxVec, SwitchIdx},
+    index::{ChannelIdx, Idx, IdxVec, SwitchIdx, nothing},
     routes::Routes,
 };
 
@@ -138,15 +138,18 @@ impl Choices {
         // All 256 places have a port.
         let port = |place: u8| ports.get(usize::from(place)).copied().unwrap_or_default();
         for run in runs.iter().filter(|run| run.target != switch) {
-            let start = run.start + switch.at() * run.step;
-            let places = self.places.get(start..start + run.len).unwrap_or_default();
-            let entries = lft.get_mut(run.lid..run.lid + run.len).unwrap_or_default();
-            match (entries, places) {
+            let places = self.places.get(run.start + switch.at() * run.step..);
+            let entries = lft.get_mut(run.lid..);
+            match run.len {
                 // Switches with few CAs are common in direct networks.
-                ([entry], &[place]) => *entry = port(place),
-                ([entry, other], &[place, next]) => (*entry, *other) = (port(place), port(next)),
-                (entries, places) => {
-                    for (entry, &place) in entries.iter_mut().zip(places) {
+                1 => map_few::<1>(places, entries, port),
+                2 => map_few::<2>(places, entries, port),
+                3 => map_few::<3>(places, entries, port),
+                4 => map_few::<4>(places, entries, port),
+                len => {
+                    let (places, entries) = (places.unwrap_or_default(), entries);
+                    let entries = entries.unwrap_or_default().iter_mut().take(len);
+                    for (entry, &place) in entries.zip(places) {
                         *entry = port(place);
                     }
                 }
@@ -231,6 +234,16 @@ fn ports_by_place(fabric: &Fabric, switch: SwitchIdx) -> [u8; 256] {
     ports
 }
 
+/// Maps the first `LEN` bytes without a loop.
+#[inline(always)]
+fn map_few<const LEN: usize>(from: Option<&[u8]>, to: Option<&mut [u8]>, map: impl Fn(u8) -> u8) {
+    let from = from.and_then(<[u8]>::first_chunk::<LEN>);
+    let to = to.and_then(<[u8]>::first_chunk_mut);
+    if let (Some(from), Some(to)) = (from, to) {
+        *to = from.map(map);
+    }
+}
+
 /// The choices of neighbouring trees with the same target.
 #[derive(Debug)]
 pub struct ChoiceBlock<'a> {
@@ -243,8 +256,9 @@ impl ChoiceBlock<'_> {
     /// The place of the channel that a switch takes in each tree.
     #[inline]
     pub fn of(&mut self, switch: SwitchIdx) -> &mut [u8] {
-        let start = switch.at() * self.step;
-        let places = self.places.get_mut(start..start + self.count);
-        places.unwrap_or_default()
+        let places = self.places.get_mut(switch.at() * self.step..);
+        places
+            .and_then(|places| places.get_mut(..self.count))
+            .unwrap_or_else(nothing)
     }
 }
