@@ -233,7 +233,7 @@ impl<'a> Lanes<'a> {
 
     /// Load of the path that begins with a next hop.
     fn weight(&self, next_hop: NextHop, load: &IdxVec<ChannelIdx, u64>) -> u64 {
-        self.weights[next_hop.to] + load[next_hop.channel]
+        self.weights[next_hop.to()] + load[next_hop.channel]
     }
 
     /// The lightest next hop that adds no dependency.
@@ -249,9 +249,9 @@ impl<'a> Lanes<'a> {
             if best.is_some_and(|(_, lightest, _)| lightest <= weight) {
                 continue;
             }
-            let mut mask = self.masks[next_hop.to];
-            if next_hop.to != tree.target() {
-                let next = tree.channel(next_hop.to);
+            let mut mask = self.masks[next_hop.to()];
+            if next_hop.to() != tree.target() {
+                let next = tree.channel(next_hop.to());
                 for (number, graph) in self.graphs.iter().enumerate() {
                     if mask & 1 << number != 0 && !graph.contains(next_hop.channel, next) {
                         mask &= !(1 << number);
@@ -283,8 +283,9 @@ impl<'a> Lanes<'a> {
         self.by_weight = by_weight;
         for (number, graph) in self.graphs.iter_mut().enumerate() {
             for &(weight, next_hop) in &self.by_weight {
-                let next = tree.channel(next_hop.to);
-                if self.masks[next_hop.to] & 1 << number != 0 && graph.admit(next_hop.channel, next)
+                let next = tree.channel(next_hop.to());
+                if self.masks[next_hop.to()] & 1 << number != 0
+                    && graph.admit(next_hop.channel, next)
                 {
                     return Some((next_hop, weight, 1 << number));
                 }
@@ -297,7 +298,7 @@ impl<'a> Lanes<'a> {
     fn anew(&mut self, tree: &Tree) -> Option<(NextHop, u64, u16)> {
         for (number, graph) in self.graphs.iter_mut().enumerate() {
             for &(weight, next_hop) in &self.by_weight {
-                let (mut channel, mut here, mut admitted) = (next_hop.channel, next_hop.to, true);
+                let (mut channel, mut here, mut admitted) = (next_hop.channel, next_hop.to(), true);
                 while admitted && here != tree.target() {
                     let next = tree.channel(here);
                     admitted = graph.admit(channel, next);

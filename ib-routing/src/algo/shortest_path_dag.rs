@@ -8,7 +8,7 @@
 //! weights: Hoefler, Schneider and Lumsdaine, "Optimized Routing for Large-Scale InfiniBand Networks", 2009.
 
 use alloc::{collections::BinaryHeap, vec::Vec};
-use core::{cmp::Reverse, mem};
+use core::{cmp::Reverse, mem, slice};
 
 use ib_wire::Lid;
 
@@ -25,14 +25,14 @@ use crate::{
 const BATCH: usize = u64::BITS as usize;
 
 /// A channel that leads nearer to the target.
+///
+/// It takes 8 bytes, because most of the time is spent waiting for next hops that no cache holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NextHop {
     /// The channel to take.
     pub channel: ChannelIdx,
-    /// The switch at its end.
-    pub to: SwitchIdx,
-    /// The channel's place among those of the switch that it leaves: below 254, as the ports are.
-    pub place: u8,
+    /// The switch at its end, and above [`TO_BITS`](Self::TO_BITS) the place.
+    to_and_place: u32,
 }
 
 /// A switch in the graph towards a target.
@@ -40,15 +40,15 @@ pub struct NextHop {
 pub struct DagNode {
     /// The switch of this node.
     pub switch: SwitchIdx,
-    list: HopList,
 }
 
-/// A list of next hops: a range of those of its [`Batch`].
+/// The next hops of a switch: the only one itself, which most switches of a direct network have, or where its [`Batch`]
+/// lists them.
+///
+/// A list has the place [`LIST`](Self::LIST), the index of its first next hop in the place of a channel, and the number of
+/// next hops in the place of a switch.
 #[derive(Clone, Copy, Debug, Default)]
-struct HopList {
-    first: NextHopIdx,
-    end: NextHopIdx,
-}
+struct Hops(NextHop);
 
 /// The shortest paths to all switches of a fabric.
 #[derive(Clone, Debug)]
@@ -67,12 +67,19 @@ struct Batch {
     nearer: IdxVec<ChannelIdx, u64>,
 }
 
+/// A channel, and the targets to which it leads nearer, a bit each.
+#[derive(Clone, Copy, Debug)]
+struct Nearer {
+    hop: NextHop,
+    targets: u64,
+}
+
 /// The graph towards one target.
 #[derive(Clone, Debug, Default)]
 struct Graph {
     /// The switches that reach the target, the nearest first.
     order: Vec<SwitchIdx>,
-    lists: IdxVec<SwitchIdx, HopList>,
+    hops: IdxVec<SwitchIdx, Hops>,
 }
 
 /// The shortest paths to one switch.
@@ -80,6 +87,52 @@ struct Graph {
 pub struct DagTo<'a> {
     graph: &'a Graph,
     next_hops: &'a IdxVec<NextHopIdx, NextHop>,
+}
+
+impl NextHop {
+    /// Bits of a switch's index: there are fewer than 2^16 LIDs, and a switch needs one.
+    const TO_BITS: u32 = 24;
+
+    fn new(channel: ChannelIdx, to: SwitchIdx, place: u8) -> Self {
+        Self {
+            channel,
+            to_and_place: to.0 | u32::from(place) << Self::TO_BITS,
+        }
+    }
+
+    /// The switch at the end of the channel.
+    #[inline(always)]
+    #[must_use]
+    pub const fn to(self) -> SwitchIdx {
+        SwitchIdx(self.to_and_place & ((1 << Self::TO_BITS) - 1))
+    }
+
+    /// The channel's place among those of the switch that it leaves: below 254, as the ports are.
+    #[inline(always)]
+    #[must_use]
+    pub const fn place(self) -> u8 {
+        (self.to_and_place >> Self::TO_BITS) as u8
+    }
+}
+
+impl Hops {
+    const LIST: u8 = u8::MAX;
+
+    fn list(first: NextHopIdx, end: NextHopIdx) -> Self {
+        let count = SwitchIdx(end.0 - first.0);
+        Self(NextHop::new(ChannelIdx(first.0), count, Self::LIST))
+    }
+
+    #[inline(always)]
+    fn as_slice<'a>(&'a self, all: &'a IdxVec<NextHopIdx, NextHop>) -> &'a [NextHop] {
+        let Self(only) = self;
+        if only.place() == Self::LIST {
+            let (first, count) = (only.channel.0, only.to().0);
+            all.range(NextHopIdx(first), NextHopIdx(first + count))
+        } else {
+            slice::from_ref(only)
+        }
+    }
 }
 
 impl ShortestPathDag {
@@ -127,7 +180,7 @@ impl ShortestPathDag {
         static NO_HOP: IdxVec<NextHopIdx, NextHop> = IdxVec::new();
         static NO_GRAPH: Graph = Graph {
             order: Vec::new(),
-            lists: IdxVec::new(),
+            hops: IdxVec::new(),
         };
         let batch = self.batches.get(target.at() / BATCH);
         DagTo {
@@ -144,7 +197,7 @@ impl Batch {
         let switches = fabric.num_switches();
         let graph = || Graph {
             order: Vec::with_capacity(switches),
-            lists: IdxVec::filled(switches, HopList::default()),
+            hops: IdxVec::filled(switches, Hops::default()),
         };
         let mut graphs = Vec::new();
         graphs.resize_with(targets, graph);
@@ -184,9 +237,7 @@ impl Batch {
             }
             mem::swap(&mut frontier, &mut next);
         }
-        for switch in fabric.switches().indices() {
-            batch.list_next_hops(fabric, switch);
-        }
+        batch.list_next_hops(fabric);
         batch
     }
 
@@ -216,55 +267,57 @@ impl Batch {
         found
     }
 
+    /// Lists the next hops of all switches.
+    fn list_next_hops(&mut self, fabric: &Fabric) {
+        let mut nearer = Vec::new();
+        for switch in fabric.switches().indices() {
+            let (start, end) = fabric.channel_range(switch);
+            let channels = fabric.channels().range(start, end).iter().zip(0..);
+            nearer.clear();
+            for ((channel, place), &targets) in channels.zip(self.nearer.range(start, end)) {
+                if targets != 0 {
+                    let index = ChannelIdx(start.0 + u32::from(place));
+                    let hop = NextHop::new(index, channel.to, place);
+                    nearer.push(Nearer { hop, targets });
+                }
+            }
+            self.list_next_hops_of(switch, &nearer);
+        }
+    }
+
     /// Lists the next hops of a switch, one list for all targets with the same.
-    fn list_next_hops(&mut self, fabric: &Fabric, switch: SwitchIdx) {
-        let Self {
-            graphs,
-            next_hops,
-            nearer,
-        } = self;
-        let (start, end) = fabric.channel_range(switch);
-        let nearer = nearer.range(start, end);
-        let hops = fabric.channels().range(start, end).iter().zip(0..);
-        let hops = hops.map(|(channel, place)| NextHop {
-            channel: ChannelIdx(start.0 + u32::from(place)),
-            to: channel.to,
-            place,
-        });
-        let mut set_lists = |targets: u64, first: NextHopIdx, end: NextHopIdx| {
+    fn list_next_hops_of(&mut self, switch: SwitchIdx, nearer: &[Nearer]) {
+        let (graphs, next_hops) = (&mut self.graphs, &mut self.next_hops);
+        let mut set_hops = |targets: u64, hops: Hops| {
             for bit in bits_of(targets) {
                 if let Some(graph) = graphs.get_mut(bit as usize) {
-                    graph.lists[switch] = HopList { first, end };
+                    graph.hops[switch] = hops;
                 }
             }
         };
         let (mut any, mut several) = (0, 0);
-        for targets in nearer {
+        for Nearer { targets, .. } in nearer {
             several |= any & targets;
             any |= targets;
         }
-        for (hop, targets) in hops.clone().zip(nearer) {
-            let only = targets & !several;
-            if only != 0 {
-                let first = next_hops.push(hop);
-                set_lists(only, first, next_hops.end());
-            }
+        for Nearer { hop, targets } in nearer {
+            set_hops(targets & !several, Hops(*hop));
         }
         let mut left = several;
         while left != 0 {
             let one = left & left.wrapping_neg();
             let mut alike = left;
             let first = next_hops.end();
-            for (hop, targets) in hops.clone().zip(nearer) {
+            for Nearer { hop, targets } in nearer {
                 if targets & one == 0 {
                     alike &= !targets;
                 } else {
                     alike &= targets;
-                    next_hops.push(hop);
+                    next_hops.push(*hop);
                 }
             }
             left &= !alike;
-            set_lists(alike, first, next_hops.end());
+            set_hops(alike, Hops::list(first, next_hops.end()));
         }
     }
 
@@ -304,9 +357,7 @@ impl Batch {
                 }
             }
         }
-        for switch in fabric.switches().indices() {
-            batch.list_next_hops(fabric, switch);
-        }
+        batch.list_next_hops(fabric);
         batch
     }
 }
@@ -317,18 +368,14 @@ impl<'a> DagTo<'a> {
     pub fn nodes(
         self,
     ) -> impl DoubleEndedIterator<Item = DagNode> + ExactSizeIterator + Clone + use<'a> {
-        let lists = &self.graph.lists;
-        self.graph.order.iter().map(|&switch| DagNode {
-            switch,
-            list: lists[switch],
-        })
+        self.graph.order.iter().map(|&switch| DagNode { switch })
     }
 
     /// The next hops of one switch, by port: one at least.
     #[inline]
     #[must_use]
     pub fn next_hops(self, node: DagNode) -> &'a [NextHop] {
-        self.next_hops.range(node.list.first, node.list.end)
+        self.graph.hops[node.switch].as_slice(self.next_hops)
     }
 }
 

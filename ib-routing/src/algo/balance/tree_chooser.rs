@@ -209,7 +209,7 @@ impl TreeChooser {
             let part = share(expected[node.switch], next_hops.len());
             for next_hop in next_hops {
                 change(&mut load[next_hop.channel], part);
-                expected[next_hop.to] += part;
+                expected[next_hop.to()] += part;
             }
         }
     }
@@ -284,10 +284,10 @@ impl TreeChooser {
         };
         let part = share(self.expected[node.switch], LEN);
         let mut ahead = each(next_hops, |next_hop| {
-            self.expected[next_hop.to] += part;
+            self.expected[next_hop.to()] += part;
             self.splits[next_hop.channel].ahead - part as i64
         });
-        let passing = each(next_hops, |next_hop| self.flow[next_hop.to]);
+        let passing = each(next_hops, |next_hop| self.flow[next_hop.to()]);
         let routes = self.flow[node.switch];
         for (tree, (place, routes)) in places.iter_mut().zip(routes).enumerate() {
             let (mut least, mut best) = (i64::MAX, 0);
@@ -301,7 +301,7 @@ impl TreeChooser {
             }
             if let (Some(ahead), Some(next_hop)) = (ahead.get_mut(best), next_hops.get(best)) {
                 *ahead += routes as i64;
-                *place = next_hop.place;
+                *place = next_hop.place();
                 self.pass_on(next_hop, tree, routes);
             }
         }
@@ -316,7 +316,7 @@ impl TreeChooser {
     fn take_least_ahead_of(&mut self, node: DagNode, next_hops: &[NextHop], places: &mut [u8]) {
         let part = share(self.expected[node.switch], next_hops.len());
         for next_hop in next_hops {
-            self.expected[next_hop.to] += part;
+            self.expected[next_hop.to()] += part;
             let split = &mut self.splits[next_hop.channel];
             split.even += part;
             split.ahead -= part as i64;
@@ -324,12 +324,12 @@ impl TreeChooser {
         let routes = self.flow[node.switch];
         for (tree, (place, routes)) in places.iter_mut().zip(routes).enumerate() {
             let key = |next_hop: &&NextHop| {
-                let passing = of_tree(&self.flow[next_hop.to], tree);
+                let passing = of_tree(&self.flow[next_hop.to()], tree);
                 self.splits[next_hop.channel].ahead + passing as i64
             };
             if let Some(next_hop) = next_hops.iter().min_by_key(key) {
                 self.splits[next_hop.channel].ahead += routes as i64;
-                *place = next_hop.place;
+                *place = next_hop.place();
                 self.pass_on(next_hop, tree, routes);
             }
         }
@@ -338,7 +338,7 @@ impl TreeChooser {
     /// Adds to the routes of a tree that pass the switch at the end of a next hop.
     #[inline(always)]
     fn pass_on(&mut self, next_hop: &NextHop, tree: usize, routes: u64) {
-        if let Some(flow) = self.flow[next_hop.to].get_mut(tree) {
+        if let Some(flow) = self.flow[next_hop.to()].get_mut(tree) {
             *flow += routes;
         }
     }
@@ -366,7 +366,7 @@ impl TreeChooser {
         self.weight[group.target] = 0;
         for node in towards.nodes() {
             let Self { load, weight, .. } = self;
-            let of = |next_hop: &NextHop| weight[next_hop.to] + load[next_hop.channel];
+            let of = |next_hop: &NextHop| weight[next_hop.to()] + load[next_hop.channel];
             let lightest = match towards.next_hops(node) {
                 [only] => of(only),
                 [one, other] => of(one).min(of(other)),
@@ -397,14 +397,14 @@ impl TreeChooser {
         match places {
             // Such a store needs no call.
             [one, two, three, four] => {
-                (*one, *two) = (next_hop.place, next_hop.place);
-                (*three, *four) = (next_hop.place, next_hop.place);
+                (*one, *two) = (next_hop.place(), next_hop.place());
+                (*three, *four) = (next_hop.place(), next_hop.place());
             }
-            places => places.fill(next_hop.place),
+            places => places.fill(next_hop.place()),
         }
         let routes = self.flow[node.switch];
         self.load[next_hop.channel] += routes.iter().sum::<u64>();
-        for (flow, routes) in self.flow[next_hop.to].iter_mut().zip(routes) {
+        for (flow, routes) in self.flow[next_hop.to()].iter_mut().zip(routes) {
             *flow += routes;
         }
     }
@@ -421,12 +421,12 @@ impl TreeChooser {
             return;
         };
         let mut keys = each(next_hops, |next_hop| {
-            self.load[next_hop.channel] + self.weight[next_hop.to]
+            self.load[next_hop.channel] + self.weight[next_hop.to()]
         });
         let before = keys;
         let passing = each(next_hops, |next_hop| {
             if DIRECT {
-                self.flow[next_hop.to]
+                self.flow[next_hop.to()]
             } else {
                 [0; SIDE_BY_SIDE]
             }
@@ -444,7 +444,7 @@ impl TreeChooser {
             }
             if let (Some(key), Some(next_hop)) = (keys.get_mut(best), next_hops.get(best)) {
                 *key += routes;
-                *place = next_hop.place;
+                *place = next_hop.place();
                 self.pass_on(next_hop, tree, routes);
             }
         }
@@ -472,12 +472,12 @@ impl TreeChooser {
         keys.extend(
             next_hops
                 .iter()
-                .map(|next_hop| weight[next_hop.to] + load[next_hop.channel]),
+                .map(|next_hop| weight[next_hop.to()] + load[next_hop.channel]),
         );
         for (tree, (place, routes)) in places.iter_mut().zip(routes).enumerate() {
             let loads = keys.iter().zip(next_hops).map(|(key, next_hop)| {
                 let passing = if DIRECT {
-                    flow[next_hop.to].get(tree).copied().unwrap_or_default()
+                    flow[next_hop.to()].get(tree).copied().unwrap_or_default()
                 } else {
                     0
                 };
@@ -491,9 +491,9 @@ impl TreeChooser {
                 continue;
             };
             *key += routes;
-            *place = next_hop.place;
+            *place = next_hop.place();
             load[next_hop.channel] += routes;
-            if let Some(flow) = flow[next_hop.to].get_mut(tree) {
+            if let Some(flow) = flow[next_hop.to()].get_mut(tree) {
                 *flow += routes;
             }
         }

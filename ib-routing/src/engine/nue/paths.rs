@@ -168,7 +168,7 @@ impl<'a> Paths<'a> {
         let Some(next_hop) = self.lightest(next_hops) else {
             return false;
         };
-        let next = self.channel[next_hop.to];
+        let next = self.channel[next_hop.to()];
         let fits = next == NONE || lane.admit(next_hop.channel, next);
         if fits {
             self.settle(switch, next_hop.channel);
@@ -199,7 +199,7 @@ impl<'a> Paths<'a> {
     /// The lightest next hop to a switch with a path: all of those are equally far from the target.
     #[inline]
     fn lightest(&self, next_hops: &[NextHop]) -> Option<NextHop> {
-        let of = |next_hop: &NextHop| self.weight[next_hop.to] + self.load[next_hop.channel];
+        let of = |next_hop: &NextHop| self.weight[next_hop.to()] + self.load[next_hop.channel];
         if let [only] = next_hops {
             return (of(only) < UNREACHED).then_some(*only);
         }
