@@ -11,6 +11,8 @@
 
 mod tree_chooser;
 
+use alloc::vec::Vec;
+
 use ib_wire::random::SplitMix64;
 
 use self::tree_chooser::{Group, SIDE_BY_SIDE, TreeChooser, groups};
@@ -172,14 +174,14 @@ impl<'a> Balance<'a> {
     }
 
     /// Does something with the trees of a group.
-    fn visit(
+    fn visit<R>(
         &mut self,
         group: Group,
-        visit: impl Fn(&mut TreeChooser, Group, DagTo<'_>, ChoiceBlock<'_>),
-    ) {
+        visit: impl Fn(&mut TreeChooser, Group, DagTo<'_>, ChoiceBlock<'_>) -> R,
+    ) -> R {
         let towards = self.dag.towards(group.target);
         let choices = self.choices.block(group.first, group.count);
-        visit(&mut self.chooser, group, towards, choices);
+        visit(&mut self.chooser, group, towards, choices)
     }
 
     /// Chooses all trees so that every switch keeps close to an even split, if that split loads all channels alike.
@@ -206,11 +208,15 @@ impl<'a> Balance<'a> {
             }
             return;
         }
-        for &group in groups {
-            self.visit(group, TreeChooser::expect);
+        let is_loaded = |group: &&Group| group.weight > 0;
+        let expect = |group: &Group| self.visit(*group, TreeChooser::expect);
+        let shares: Vec<Vec<u64>> = groups.iter().filter(is_loaded).map(expect).collect();
+        for (&group, shares) in groups.iter().filter(is_loaded).zip(shares) {
+            self.visit(group, |chooser, group, towards, choices| {
+                chooser.choose_expected(group, towards, choices, &shares);
+            });
         }
-        for &group in groups {
-            self.visit(group, TreeChooser::forget);
+        for &group in groups.iter().filter(|group| !is_loaded(group)) {
             self.visit(group, TreeChooser::choose);
         }
     }

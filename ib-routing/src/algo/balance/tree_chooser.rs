@@ -1,6 +1,7 @@
 //! Chooses trees of shortest paths by load, up to four with the same target side by side.
 
 use alloc::vec::Vec;
+use core::iter;
 
 use crate::{
     algo::{
@@ -31,19 +32,79 @@ pub(super) struct Group {
     pub(super) weight: u64,
 }
 
+/// Bits of a reciprocal: enough for the 254 ports of a switch.
+const RECIPROCAL_BITS: u32 = 24;
+
+/// The reciprocal of each number of next hops: a division takes longer than to look it up.
+#[allow(
+    clippy::indexing_slicing,
+    reason = "the compiler computes it, and indexes below the length"
+)]
+static RECIPROCALS: [u32; 256] = {
+    let mut reciprocals = [0; 256];
+    let mut count: usize = 1;
+    while count < reciprocals.len() {
+        reciprocals[count] = (1 << RECIPROCAL_BITS) / count as u32;
+        count += 1;
+    }
+    reciprocals
+};
+
 /// An even share of routes for each of `count` next hops.
 #[inline(always)]
 fn share(routes: u64, count: usize) -> u64 {
-    /// Bits of a reciprocal: enough for the 254 ports of a switch.
-    const BITS: u32 = 24;
     match count {
         1 => routes,
         2 => routes >> 1,
         _ => {
-            // A switch without next hops is not listed.
-            let reciprocal = (1_u32 << BITS).checked_div(count as u32);
-            (routes * u64::from(reciprocal.unwrap_or_default())) >> BITS
+            // A switch has 254 ports at most, and one without next hops is not listed.
+            let reciprocal = RECIPROCALS.get(count).copied().unwrap_or_default();
+            (routes * u64::from(reciprocal)) >> RECIPROCAL_BITS
         }
+    }
+}
+
+/// Splits the routes that pass each switch evenly over its next hops, and adds them to the load of these. Returns the
+/// share of each next hop of a switch, the farthest switch first.
+fn split_evenly(
+    towards: DagTo<'_>,
+    load: &mut IdxVec<ChannelIdx, u64>,
+    passing: &mut IdxVec<SwitchIdx, u64>,
+) -> Vec<u64> {
+    let mut shares = Vec::with_capacity(towards.nodes().len());
+    for node in towards.nodes().rev() {
+        let next_hops = towards.next_hops(node);
+        let share = share(passing[node.switch], next_hops.len());
+        shares.push(share);
+        for next_hop in next_hops {
+            load[next_hop.channel] += share;
+            passing[next_hop.to()] += share;
+        }
+    }
+    shares
+}
+
+/// Adds up the load along the lightest path from each switch. `shares` are taken from the load of each switch's next
+/// hops before, the nearest switch first.
+#[inline(always)]
+fn weigh(
+    towards: DagTo<'_>,
+    shares: impl Iterator<Item = u64>,
+    load: &mut IdxVec<ChannelIdx, u64>,
+    weight: &mut IdxVec<SwitchIdx, u64>,
+) {
+    for (node, share) in towards.nodes().zip(shares) {
+        let mut of = |next_hop: &NextHop| {
+            let load = &mut load[next_hop.channel];
+            *load -= share;
+            weight[next_hop.to()] + *load
+        };
+        weight[node.switch] = match towards.next_hops(node) {
+            [only] => of(only),
+            [one, other] => of(one).min(of(other)),
+            [one, two, three] => of(one).min(of(two)).min(of(three)),
+            next_hops => next_hops.iter().map(of).fold(u64::MAX, u64::min),
+        };
     }
 }
 
@@ -182,36 +243,16 @@ impl TreeChooser {
         self.load.refill(load.iter().map(|load| load << FRACTION));
     }
 
-    /// Adds the load that the trees of a group make if every switch splits its routes evenly.
-    pub(super) fn expect(&mut self, group: Group, towards: DagTo<'_>, _: ChoiceBlock<'_>) {
-        self.split_evenly(group, towards, |load, more| *load += more);
-    }
-
-    /// Takes back what [`expect`](Self::expect) added.
-    pub(super) fn forget(&mut self, group: Group, towards: DagTo<'_>, _: ChoiceBlock<'_>) {
-        self.split_evenly(group, towards, |load, more| *load -= more);
-    }
-
-    #[inline]
-    fn split_evenly(
+    /// Adds the load that the trees of a group make if every switch splits its routes evenly. Returns the share of each
+    /// next hop of a switch, the farthest switch first.
+    pub(super) fn expect(
         &mut self,
         group: Group,
         towards: DagTo<'_>,
-        mut change: impl FnMut(&mut u64, u64),
-    ) {
-        if group.weight == 0 {
-            return;
-        }
+        _: ChoiceBlock<'_>,
+    ) -> Vec<u64> {
         self.expect_senders(group);
-        let Self { load, expected, .. } = self;
-        for node in towards.nodes().rev() {
-            let next_hops = towards.next_hops(node);
-            let part = share(expected[node.switch], next_hops.len());
-            for next_hop in next_hops {
-                change(&mut load[next_hop.channel], part);
-                expected[next_hop.to()] += part;
-            }
-        }
+        split_evenly(towards, &mut self.load, &mut self.expected)
     }
 
     /// Expects the routes of all trees of a group from each sender.
@@ -347,34 +388,40 @@ impl TreeChooser {
     /// behind a next hop and, in a direct network, by the routes of the same tree that pass it already. In fat
     /// trees, where routes meet anyway, it is better to let them take the same channels early.
     pub(super) fn choose(&mut self, group: Group, towards: DagTo<'_>, choices: ChoiceBlock<'_>) {
+        let expected = iter::repeat(0);
         if self.is_direct {
-            self.choose_by_load::<true>(group, towards, choices);
+            self.choose_by_load::<true>(group, towards, choices, expected);
         } else {
-            self.choose_by_load::<false>(group, towards, choices);
+            self.choose_by_load::<false>(group, towards, choices, expected);
         }
     }
 
-    /// `DIRECT` is [`is_direct`](Self::is_direct): what only direct networks need takes no time in others.
+    /// As [`choose`](Self::choose), for a group that is expected to split evenly. It takes back what
+    /// [`expect`](Self::expect) added, which returned `shares`.
+    pub(super) fn choose_expected(
+        &mut self,
+        group: Group,
+        towards: DagTo<'_>,
+        choices: ChoiceBlock<'_>,
+        shares: &[u64],
+    ) {
+        let shares = shares.iter().rev().copied();
+        self.choose_by_load::<true>(group, towards, choices, shares);
+    }
+
+    /// `DIRECT` is [`is_direct`](Self::is_direct): what only direct networks need takes no time in others. `shares` are
+    /// taken from the load of each switch's next hops, the nearest switch first.
     #[inline(always)]
     fn choose_by_load<const DIRECT: bool>(
         &mut self,
         group: Group,
         towards: DagTo<'_>,
         mut choices: ChoiceBlock<'_>,
+        shares: impl Iterator<Item = u64>,
     ) {
         self.begin(group);
         self.weight[group.target] = 0;
-        for node in towards.nodes() {
-            let Self { load, weight, .. } = self;
-            let of = |next_hop: &NextHop| weight[next_hop.to()] + load[next_hop.channel];
-            let lightest = match towards.next_hops(node) {
-                [only] => of(only),
-                [one, other] => of(one).min(of(other)),
-                [one, two, three] => of(one).min(of(two)).min(of(three)),
-                next_hops => next_hops.iter().map(of).fold(u64::MAX, u64::min),
-            };
-            weight[node.switch] = lightest;
-        }
+        weigh(towards, shares, &mut self.load, &mut self.weight);
         for node in towards.nodes().rev() {
             let places = choices.of(node.switch);
             let next_hops = towards.next_hops(node);
@@ -383,6 +430,8 @@ impl TreeChooser {
                 2 => self.assign::<DIRECT, 2>(node, next_hops, places),
                 3 => self.assign::<DIRECT, 3>(node, next_hops, places),
                 4 => self.assign::<DIRECT, 4>(node, next_hops, places),
+                5 => self.assign::<DIRECT, 5>(node, next_hops, places),
+                6 => self.assign::<DIRECT, 6>(node, next_hops, places),
                 _ => self.assign_to_lightest::<DIRECT>(node, next_hops, places),
             }
         }
