@@ -115,10 +115,14 @@ impl<'a> Balance<'a> {
             load = balance.load();
             let max = max_load(&load);
             let enough = is_even(&load);
+            let is_last = enough || round + 1 == rounds;
             if max < best.0 {
+                if is_last {
+                    return balance;
+                }
                 best = (max, balance.choices.clone(), load);
             }
-            if enough {
+            if is_last {
                 break;
             }
         }
