@@ -3,7 +3,7 @@
 use super::{
     Inputs, OutPort,
     batch::Batch,
-    flows::{FlowWriter, Flows},
+    flows::{FlowWriter, Flows, Passing},
     packed::{in_each, sum_of, words_of},
 };
 
@@ -14,12 +14,10 @@ pub(super) struct Choice<'a> {
     pub(super) flows: &'a Flows,
     pub(super) out_ports: &'a [OutPort],
     pub(super) writer: FlowWriter<'a>,
-    /// First word of the switch's row of flows.
-    pub(super) row: usize,
     /// Sources (LIDs of CAs) at the switch itself.
     pub(super) own: u16,
-    /// Destinations, a bit each, to which routes of other switches pass this one.
-    pub(super) passed: u64,
+    /// The routes of other switches that pass this one.
+    pub(super) passing: Passing<'a>,
     /// Destinations, a bit each, to which any routes pass this switch.
     pub(super) flowing: u64,
 }
@@ -28,7 +26,7 @@ impl Choice<'_> {
     /// The routes that pass the switch towards each LID of a word.
     #[inline]
     pub(super) fn flows_of(&self, word: usize) -> u64 {
-        let passing = self.flows.word(self.row + word);
+        let passing = self.passing.word(word);
         passing.wrapping_add(in_each(self.own))
     }
 

@@ -26,90 +26,116 @@ const SHARDS: usize = 4;
 
 /// Number of routes of other switches that pass each switch towards each LID of a CA in the batch.
 pub(super) struct Flows {
-    shards: Vec<Shard>,
+    /// A row for each switch: the columns of the first shard, [`COLUMNS`] to a word, then those of the next one.
+    words: Vec<AtomicU64>,
+    /// The destinations in whose columns a switch may have a sum, for each shard.
+    passed: IdxVec<SwitchIdx, [Passed; SHARDS]>,
+    shards: usize,
     /// Several workers share the only shard.
     shared: bool,
-    /// Words of a switch's row.
+    /// Words of a switch's row in one shard.
     stride: usize,
 }
 
-/// The sums of one worker.
-struct Shard {
-    /// A row of columns per switch, [`COLUMNS`] to a word.
-    words: Vec<AtomicU64>,
-    /// The destinations in whose columns a switch may have a sum, low half and high half.
-    passed: IdxVec<SwitchIdx, [AtomicU32; 2]>,
+/// A set of destinations, low half and high half.
+#[derive(Default)]
+struct Passed([AtomicU32; 2]);
+
+impl Passed {
+    #[inline]
+    fn bits(&self) -> u64 {
+        let [low, high] = &self.0;
+        u64::from(low.load(Relaxed)) | u64::from(high.load(Relaxed)) << 32
+    }
 }
 
 impl Flows {
     pub(super) fn new(switches: usize, workers: usize) -> Self {
         let shared = workers > SHARDS;
-        let count = if shared { 1 } else { workers };
-        let shard = |_| Shard {
+        Self {
             words: Vec::new(),
             passed: (0..switches).map(|_| Default::default()).collect(),
-        };
-        Self {
-            shards: (0..count).map(shard).collect(),
+            shards: if shared { 1 } else { workers },
             shared,
             stride: 0,
         }
     }
 
-    /// Clears the shards for the next batch.
+    /// Clears the rows for the next batch.
     pub(super) fn begin(&mut self, threads: usize, columns: usize) {
         let (old, new) = (self.stride, columns.div_ceil(COLUMNS).max(1));
         self.stride = new;
-        for Shard { passed, words } in &mut self.shards {
-            parallel::rows(threads, passed.as_mut_slice(), words, old, |halves, row| {
-                if halves.iter_mut().any(|half| *half.get_mut() != 0) {
+        let passed = self.passed.as_mut_slice();
+        let words = &mut self.words;
+        parallel::rows(threads, passed, words, old * self.shards, |passed, row| {
+            for (passed, row) in passed.iter_mut().zip(row.chunks_mut(old)) {
+                if passed.0.iter_mut().any(|half| *half.get_mut() != 0) {
                     parallel::count(row.len() / 8);
-                    *halves = Default::default();
+                    *passed = Passed::default();
                     row.fill_with(AtomicU64::default);
                 }
-            });
-        }
-        for shard in &mut self.shards {
-            let len = new * shard.passed.len();
-            if shard.words.len() < len {
-                shard.words.resize_with(len, AtomicU64::default);
             }
+        });
+        let len = new * self.shards * self.passed.len();
+        if self.words.len() < len {
+            self.words.resize_with(len, AtomicU64::default);
         }
     }
 
     /// First word of the row of a switch.
     #[inline]
     pub(super) fn row(&self, switch: SwitchIdx) -> usize {
-        switch.at() * self.stride
+        switch.at() * self.stride * self.shards
     }
 
     /// The writer of a worker.
     #[inline]
     pub(super) fn writer(&self, worker: usize) -> FlowWriter<'_> {
-        let shard = self.shards.get(if self.shared { 0 } else { worker });
+        let shard = if self.shared { 0 } else { worker };
         FlowWriter {
+            flows: self,
             shard,
             shared: self.shared,
+            words: self.words.get(shard * self.stride..).unwrap_or_default(),
         }
     }
 
-    /// The destinations towards which routes of others may pass a switch.
+    /// The routes of others that pass a switch.
     #[inline]
-    pub(super) fn passed(&self, switch: SwitchIdx) -> u64 {
-        let mut bits = 0;
-        for shard in &self.shards {
-            let [low, high] = &shard.passed[switch];
-            bits |= u64::from(low.load(Relaxed)) | u64::from(high.load(Relaxed)) << 32;
+    pub(super) fn passing(&self, switch: SwitchIdx) -> Passing<'_> {
+        let row = self.words.get(self.row(switch)..).unwrap_or_default();
+        let shards = row.chunks(self.stride.max(1)).take(self.shards);
+        let sets = self.passed[switch].iter().map(Passed::bits);
+        // Most switches of a fat tree are passed by the routes of one worker alone.
+        let used = sets.zip(shards).filter(|&(set, _)| set != 0);
+        let mut passing = Passing::default();
+        for (part, (set, words)) in passing.parts.iter_mut().zip(used) {
+            passing.set |= set;
+            *part = words;
         }
-        bits
+        passing
     }
+}
 
-    /// The sum of one word over all shards.
+/// The routes of others that pass one switch.
+#[derive(Default)]
+pub(super) struct Passing<'a> {
+    /// The destinations towards which there may be any.
+    pub(super) set: u64,
+    /// The rows of those shards that have a sum, then empty ones.
+    parts: [&'a [AtomicU64]; SHARDS],
+}
+
+impl Passing<'_> {
+    /// The routes towards each LID of a word.
     #[inline]
     pub(super) fn word(&self, at: usize) -> u64 {
         let mut sum = 0;
-        for shard in &self.shards {
-            sum += shard.words.get(at).map_or(0, |word| word.load(Relaxed));
+        for part in &self.parts {
+            let Some(word) = part.get(at) else {
+                break;
+            };
+            sum += word.load(Relaxed);
         }
         sum
     }
@@ -118,18 +144,21 @@ impl Flows {
 /// Adds routes to the shard of one worker.
 #[derive(Clone, Copy)]
 pub(super) struct FlowWriter<'a> {
-    shard: Option<&'a Shard>,
+    flows: &'a Flows,
+    shard: usize,
     shared: bool,
+    /// All rows, from the first word of the shard on.
+    words: &'a [AtomicU64],
 }
 
 impl FlowWriter<'_> {
     /// Marks the destinations in whose columns the row of a switch may get a sum.
     #[inline]
     pub(super) fn mark_passed(&self, switch: SwitchIdx, bits: u64) {
-        let Some(shard) = self.shard.filter(|_| bits != 0) else {
+        let passed = self.flows.passed[switch].get(self.shard);
+        let Some(Passed([low, high])) = passed.filter(|_| bits != 0) else {
             return;
         };
-        let [low, high] = &shard.passed[switch];
         for (half, bits) in [(low, bits as u32), (high, (bits >> 32) as u32)] {
             if self.shared {
                 half.fetch_or(bits, Relaxed);
@@ -142,7 +171,7 @@ impl FlowWriter<'_> {
     /// Adds to the columns of a word.
     #[inline]
     pub(super) fn add_word(&self, at: usize, more: u64) {
-        if let Some(word) = self.shard.and_then(|shard| shard.words.get(at)) {
+        if let Some(word) = self.words.get(at) {
             self.add_to(word, more);
         }
     }
@@ -160,8 +189,7 @@ impl FlowWriter<'_> {
     /// Adds routes to every `step`th of some columns of a row.
     #[inline]
     pub(super) fn add_each(&self, row: usize, columns: Range<usize>, step: usize, routes: u16) {
-        let words = self.shard.and_then(|shard| shard.words.get(row..));
-        let words = words.unwrap_or_default();
+        let words = self.words.get(row..).unwrap_or_default();
         let mut column = columns.start;
         while let Some(word) = words.get(column / COLUMNS).filter(|_| column < columns.end) {
             self.add_to(word, at_column(column, routes));
@@ -215,9 +243,10 @@ mod tests {
             }
             for (at, &wanted) in passed.iter().enumerate() {
                 let switch = SwitchIdx(at as u32);
-                prop_assert_eq!(flows.passed(switch), wanted);
+                let passing = flows.passing(switch);
+                prop_assert_eq!(passing.set, wanted);
                 for column in 0..ROW {
-                    let word = flows.word(flows.row(switch) + column / COLUMNS);
+                    let word = passing.word(column / COLUMNS);
                     let found = (word >> (column % COLUMNS * 16)) as u16;
                     prop_assert_eq!(found, sums.get(&(at, column)).copied().unwrap_or(0));
                 }
@@ -225,9 +254,10 @@ mod tests {
             flows.begin(workers, ROW + 5);
             for at in 0..SWITCHES {
                 let switch = SwitchIdx(at as u32);
-                prop_assert_eq!(flows.passed(switch), 0);
+                let passing = flows.passing(switch);
+                prop_assert_eq!(passing.set, 0);
                 for word in 0..(ROW + 5).div_ceil(COLUMNS) {
-                    prop_assert_eq!(flows.word(flows.row(switch) + word), 0);
+                    prop_assert_eq!(passing.word(word), 0);
                 }
             }
         }

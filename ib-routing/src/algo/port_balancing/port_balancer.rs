@@ -96,7 +96,7 @@ impl<'a> PortBalancer<'a> {
         }
         scratch.row.resize(batch.columns(), 0);
         let own = inputs.sources[self.switch];
-        let passed = flows.passed(self.switch);
+        let passing = flows.passing(self.switch);
         let from_here = if own > 0 { batch.with_cas } else { 0 };
         let choice = Choice {
             inputs,
@@ -104,10 +104,9 @@ impl<'a> PortBalancer<'a> {
             out_ports,
             writer: flows.writer(scratch.worker),
             flows,
-            row: flows.row(self.switch),
             own,
-            passed,
-            flowing: from_here | passed,
+            flowing: from_here | passing.set,
+            passing,
         };
         if inputs.one_neighbour {
             self.assign_by_neighbour(&choice, scratch);
@@ -209,11 +208,11 @@ impl<'a> PortBalancer<'a> {
                 self.assign_apart(choice, false, None, columns, scratch);
             }
         } else {
-            for columns in batch.cas(group & choice.passed) {
+            for columns in batch.cas(group & choice.passing.set) {
                 scratch.assign_weighted(choice, writer, columns);
             }
             let weight = inputs.weight(true, choice.own);
-            for columns in batch.cas(group & !choice.passed) {
+            for columns in batch.cas(group & !choice.passing.set) {
                 scratch.assign_uniform(weight, choice.own, writer, columns);
             }
             let weight = inputs.weight(false, 0);
