@@ -77,11 +77,17 @@ impl Demands {
         }
     }
 
-    /// Returns true if some cable joins two switches with senders: so it is in direct networks (tori, dragonflies),
-    /// where all switches have CAs, and not in fat trees.
+    /// Returns [`is_direct`] for these senders.
     #[must_use]
     pub fn is_direct(&self, fabric: &Fabric) -> bool {
-        let mut channels = fabric.channels().iter();
-        channels.any(|ends| self.senders[ends.from] > 0 && self.senders[ends.to] > 0)
+        is_direct(fabric, &self.senders)
     }
+}
+
+/// Returns true if some cable joins two switches with senders: so it is in direct networks (tori, dragonflies), where all
+/// switches have CAs, and not in fat trees.
+#[must_use]
+pub fn is_direct(fabric: &Fabric, senders: &IdxVec<SwitchIdx, u64>) -> bool {
+    let mut channels = fabric.channels().iter();
+    channels.any(|ends| senders[ends.from] > 0 && senders[ends.to] > 0)
 }

@@ -10,8 +10,10 @@
 
 use crate::{
     algo::{
-        balance::Balance, demands::Demands, port_balancing::route_shortest,
-        shortest_path_dag::ShortestPathDag,
+        balance::Balance,
+        demands::{Demands, is_direct},
+        port_balancing::route_shortest,
+        shortest_path_dag::{ShortestPathDag, senders},
     },
     engine::{self, Guarantees, RoutingEngine},
     error::RouteError,
@@ -45,9 +47,9 @@ impl RoutingEngine for MinHop {
         options: &RouteOptions,
     ) -> Result<Routes, RouteError> {
         let mut routes = Routes::new_on(options.threads, &engine::MINHOP, fabric, lids);
-        let demands = Demands::new(fabric, lids, false);
-        if demands.is_direct(fabric) && !chooses_by_port(lids, options) {
+        if is_direct(fabric, &senders(fabric, lids)) && !chooses_by_port(lids, options) {
             routes.set_exits(lids);
+            let demands = Demands::new(fabric, lids, false);
             let dag = ShortestPathDag::new(fabric, options);
             let balance = Balance::new(fabric, &dag, &demands);
             let choices = balance.choices();
