@@ -170,9 +170,9 @@ impl<'a> Balance<'a> {
             return;
         };
         tree.reset(self.fabric, demand.target);
-        for node in self.dag.towards(demand.target).nodes() {
-            if let Some(channel) = self.choices.channel(number, node.switch) {
-                tree.take(node.switch, channel);
+        for switch in self.dag.towards(demand.target).switches() {
+            if let Some(channel) = self.choices.channel(number, switch) {
+                tree.take(switch, channel);
             }
         }
     }

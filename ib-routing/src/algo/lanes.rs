@@ -205,8 +205,8 @@ impl<'a> Lanes<'a> {
         self.masks[target] = u16::MAX >> (16 - self.max.clamp(1, 16));
         self.weights[target] = 0;
         let mut left = 0;
-        for node in dag.nodes() {
-            let (switch, next_hops) = (node.switch, dag.next_hops(node));
+        for switch in dag.switches() {
+            let next_hops = dag.next_hops(switch);
             let found = self
                 .known(next_hops, load, tree)
                 .or_else(|| self.longer(next_hops, load, tree))

@@ -35,13 +35,6 @@ pub struct NextHop {
     to_and_place: u32,
 }
 
-/// A switch in the graph towards a target.
-#[derive(Clone, Copy, Debug)]
-pub struct DagNode {
-    /// The switch of this node.
-    pub switch: SwitchIdx,
-}
-
 /// The next hops of a switch: the only one itself, which most switches of a direct network have, or where its [`Batch`]
 /// lists them.
 ///
@@ -365,17 +358,17 @@ impl Batch {
 impl<'a> DagTo<'a> {
     /// The switches that reach the target, the nearest first; the target is not among them.
     #[inline]
-    pub fn nodes(
+    pub fn switches(
         self,
-    ) -> impl DoubleEndedIterator<Item = DagNode> + ExactSizeIterator + Clone + use<'a> {
-        self.graph.order.iter().map(|&switch| DagNode { switch })
+    ) -> impl DoubleEndedIterator<Item = SwitchIdx> + ExactSizeIterator + Clone + use<'a> {
+        self.graph.order.iter().copied()
     }
 
     /// The next hops of one switch, by port: one at least.
     #[inline]
     #[must_use]
-    pub fn next_hops(self, node: DagNode) -> &'a [NextHop] {
-        self.graph.hops[node.switch].as_slice(self.next_hops)
+    pub fn next_hops(self, switch: SwitchIdx) -> &'a [NextHop] {
+        self.graph.hops[switch].as_slice(self.next_hops)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
     algo::{
         choices::ChoiceBlock,
         demands::Demand,
-        shortest_path_dag::{DagNode, DagTo, NextHop},
+        shortest_path_dag::{DagTo, NextHop},
     },
     fabric::Fabric,
     index::{ChannelIdx, IdxVec, SwitchIdx},
@@ -71,10 +71,10 @@ fn split_evenly(
     load: &mut IdxVec<ChannelIdx, u64>,
     passing: &mut IdxVec<SwitchIdx, u64>,
 ) -> Vec<u64> {
-    let mut shares = Vec::with_capacity(towards.nodes().len());
-    for node in towards.nodes().rev() {
-        let next_hops = towards.next_hops(node);
-        let share = share(passing[node.switch], next_hops.len());
+    let mut shares = Vec::with_capacity(towards.switches().len());
+    for switch in towards.switches().rev() {
+        let next_hops = towards.next_hops(switch);
+        let share = share(passing[switch], next_hops.len());
         shares.push(share);
         for next_hop in next_hops {
             load[next_hop.channel] += share;
@@ -93,13 +93,13 @@ fn weigh(
     load: &mut IdxVec<ChannelIdx, u64>,
     weight: &mut IdxVec<SwitchIdx, u64>,
 ) {
-    for (node, share) in towards.nodes().zip(shares) {
+    for (switch, share) in towards.switches().zip(shares) {
         let mut of = |next_hop: &NextHop| {
             let load = &mut load[next_hop.channel];
             *load -= share;
             weight[next_hop.to()] + *load
         };
-        weight[node.switch] = match towards.next_hops(node) {
+        weight[switch] = match towards.next_hops(switch) {
             [only] => of(only),
             [one, other] => of(one).min(of(other)),
             [one, two, three] => of(one).min(of(two)).min(of(three)),
@@ -296,18 +296,18 @@ impl TreeChooser {
     ) {
         self.begin(group);
         self.expect_senders(group);
-        for node in towards.nodes().rev() {
-            let places = choices.of(node.switch);
-            let next_hops = towards.next_hops(node);
+        for switch in towards.switches().rev() {
+            let places = choices.of(switch);
+            let next_hops = towards.next_hops(switch);
             // The lengths that are common on grids are known in advance, so that no loop is left of them.
             match next_hops.len() {
-                1 => self.take_least_ahead::<1>(node, next_hops, places),
-                2 => self.take_least_ahead::<2>(node, next_hops, places),
-                3 => self.take_least_ahead::<3>(node, next_hops, places),
-                4 => self.take_least_ahead::<4>(node, next_hops, places),
-                5 => self.take_least_ahead::<5>(node, next_hops, places),
-                6 => self.take_least_ahead::<6>(node, next_hops, places),
-                _ => self.take_least_ahead_of(node, next_hops, places),
+                1 => self.take_least_ahead::<1>(switch, next_hops, places),
+                2 => self.take_least_ahead::<2>(switch, next_hops, places),
+                3 => self.take_least_ahead::<3>(switch, next_hops, places),
+                4 => self.take_least_ahead::<4>(switch, next_hops, places),
+                5 => self.take_least_ahead::<5>(switch, next_hops, places),
+                6 => self.take_least_ahead::<6>(switch, next_hops, places),
+                _ => self.take_least_ahead_of(switch, next_hops, places),
             }
         }
     }
@@ -316,20 +316,20 @@ impl TreeChooser {
     #[inline(always)]
     fn take_least_ahead<const LEN: usize>(
         &mut self,
-        node: DagNode,
+        switch: SwitchIdx,
         next_hops: &[NextHop],
         places: &mut [u8],
     ) {
         let Some(next_hops) = next_hops.first_chunk::<LEN>() else {
             return;
         };
-        let part = share(self.expected[node.switch], LEN);
+        let part = share(self.expected[switch], LEN);
         let mut ahead = each(next_hops, |next_hop| {
             self.expected[next_hop.to()] += part;
             self.splits[next_hop.channel].ahead - part as i64
         });
         let passing = each(next_hops, |next_hop| self.flow[next_hop.to()]);
-        let routes = self.flow[node.switch];
+        let routes = self.flow[switch];
         for (tree, (place, routes)) in places.iter_mut().zip(routes).enumerate() {
             let (mut least, mut best) = (i64::MAX, 0);
             for (number, (ahead, passing)) in ahead.iter().zip(&passing).enumerate() {
@@ -354,15 +354,15 @@ impl TreeChooser {
     }
 
     /// As [`take_least_ahead`](Self::take_least_ahead), for any number of next hops.
-    fn take_least_ahead_of(&mut self, node: DagNode, next_hops: &[NextHop], places: &mut [u8]) {
-        let part = share(self.expected[node.switch], next_hops.len());
+    fn take_least_ahead_of(&mut self, switch: SwitchIdx, next_hops: &[NextHop], places: &mut [u8]) {
+        let part = share(self.expected[switch], next_hops.len());
         for next_hop in next_hops {
             self.expected[next_hop.to()] += part;
             let split = &mut self.splits[next_hop.channel];
             split.even += part;
             split.ahead -= part as i64;
         }
-        let routes = self.flow[node.switch];
+        let routes = self.flow[switch];
         for (tree, (place, routes)) in places.iter_mut().zip(routes).enumerate() {
             let key = |next_hop: &&NextHop| {
                 let passing = of_tree(&self.flow[next_hop.to()], tree);
@@ -422,24 +422,24 @@ impl TreeChooser {
         self.begin(group);
         self.weight[group.target] = 0;
         weigh(towards, shares, &mut self.load, &mut self.weight);
-        for node in towards.nodes().rev() {
-            let places = choices.of(node.switch);
-            let next_hops = towards.next_hops(node);
+        for switch in towards.switches().rev() {
+            let places = choices.of(switch);
+            let next_hops = towards.next_hops(switch);
             match next_hops.len() {
-                1 => self.assign_to_only(node, next_hops, places),
-                2 => self.assign::<DIRECT, 2>(node, next_hops, places),
-                3 => self.assign::<DIRECT, 3>(node, next_hops, places),
-                4 => self.assign::<DIRECT, 4>(node, next_hops, places),
-                5 => self.assign::<DIRECT, 5>(node, next_hops, places),
-                6 => self.assign::<DIRECT, 6>(node, next_hops, places),
-                _ => self.assign_to_lightest::<DIRECT>(node, next_hops, places),
+                1 => self.assign_to_only(switch, next_hops, places),
+                2 => self.assign::<DIRECT, 2>(switch, next_hops, places),
+                3 => self.assign::<DIRECT, 3>(switch, next_hops, places),
+                4 => self.assign::<DIRECT, 4>(switch, next_hops, places),
+                5 => self.assign::<DIRECT, 5>(switch, next_hops, places),
+                6 => self.assign::<DIRECT, 6>(switch, next_hops, places),
+                _ => self.assign_to_lightest::<DIRECT>(switch, next_hops, places),
             }
         }
     }
 
     /// Gives all trees the first next hop.
     #[inline]
-    fn assign_to_only(&mut self, node: DagNode, next_hops: &[NextHop], places: &mut [u8]) {
+    fn assign_to_only(&mut self, switch: SwitchIdx, next_hops: &[NextHop], places: &mut [u8]) {
         let Some(next_hop) = next_hops.first() else {
             return;
         };
@@ -451,7 +451,7 @@ impl TreeChooser {
             }
             places => places.fill(next_hop.place()),
         }
-        let routes = self.flow[node.switch];
+        let routes = self.flow[switch];
         self.load[next_hop.channel] += routes.iter().sum::<u64>();
         for (flow, routes) in self.flow[next_hop.to()].iter_mut().zip(routes) {
             *flow += routes;
@@ -462,7 +462,7 @@ impl TreeChooser {
     #[inline]
     fn assign<const DIRECT: bool, const LEN: usize>(
         &mut self,
-        node: DagNode,
+        switch: SwitchIdx,
         next_hops: &[NextHop],
         places: &mut [u8],
     ) {
@@ -480,7 +480,7 @@ impl TreeChooser {
                 [0; SIDE_BY_SIDE]
             }
         });
-        let routes = self.flow[node.switch];
+        let routes = self.flow[switch];
         for (tree, (place, routes)) in places.iter_mut().zip(routes).enumerate() {
             let (mut least, mut best) = (u64::MAX, 0);
             for (number, (key, passing)) in keys.iter().zip(&passing).enumerate() {
@@ -505,7 +505,7 @@ impl TreeChooser {
     /// As [`assign`](Self::assign), for any number of next hops.
     fn assign_to_lightest<const DIRECT: bool>(
         &mut self,
-        node: DagNode,
+        switch: SwitchIdx,
         next_hops: &[NextHop],
         places: &mut [u8],
     ) {
@@ -516,7 +516,7 @@ impl TreeChooser {
             keys,
             ..
         } = self;
-        let routes = flow[node.switch];
+        let routes = flow[switch];
         keys.clear();
         keys.extend(
             next_hops
@@ -556,8 +556,8 @@ impl TreeChooser {
         mut choices: ChoiceBlock<'_>,
     ) {
         self.begin(group);
-        for node in towards.nodes().rev() {
-            self.assign_to_only(node, towards.next_hops(node), choices.of(node.switch));
+        for switch in towards.switches().rev() {
+            self.assign_to_only(switch, towards.next_hops(switch), choices.of(switch));
         }
     }
 
@@ -569,11 +569,11 @@ impl TreeChooser {
         mut choices: ChoiceBlock<'_>,
     ) {
         self.begin(group);
-        for node in towards.nodes().rev() {
-            let routes = self.flow[node.switch];
-            let places = choices.of(node.switch);
+        for switch in towards.switches().rev() {
+            let routes = self.flow[switch];
+            let places = choices.of(switch);
             for (tree, (&mut place, routes)) in places.iter_mut().zip(routes).enumerate() {
-                let channel = ChannelIdx(self.first[node.switch].0 + u32::from(place));
+                let channel = ChannelIdx(self.first[switch].0 + u32::from(place));
                 self.load[channel] -= routes;
                 if let Some(flow) = self.flow[self.to[channel]].get_mut(tree) {
                     *flow += routes;

@@ -128,8 +128,8 @@ impl<'a> Paths<'a> {
         let target = demand.target;
         self.begin(target);
         self.stuck.clear();
-        for node in dag.nodes() {
-            let (switch, next_hops) = (node.switch, dag.next_hops(node));
+        for switch in dag.switches() {
+            let next_hops = dag.next_hops(switch);
             let channels = next_hops.iter().map(|next_hop| next_hop.channel);
             let settled = if demand.weight == 0 {
                 self.take_known(switch, channels, lane)
