@@ -9,6 +9,7 @@
 //! Hoefler, Schneider and Lumsdaine, "Optimized Routing for Large-Scale InfiniBand Networks", 2009, for the
 //! choice by the load of earlier trees.
 
+mod even_split;
 mod tree_chooser;
 
 use alloc::vec::Vec;
