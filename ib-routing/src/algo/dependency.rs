@@ -6,6 +6,7 @@
 //! multiprocessor interconnection networks", 1987).
 
 mod collector;
+mod counters;
 mod counts;
 
 use alloc::{sync::Arc, vec, vec::Vec};
@@ -65,6 +66,12 @@ impl Pairs {
     #[inline]
     fn number(&self, from: ChannelIdx, to: ChannelIdx) -> usize {
         self.base[from].wrapping_add(to.0) as usize
+    }
+
+    /// The number of a pair on a lane, where each channel has so many lanes.
+    #[inline]
+    fn place(&self, lanes: usize, from: ChannelIdx, to: ChannelIdx, lane: u8) -> usize {
+        self.number(from, to) * lanes + usize::from(lane)
     }
 
     /// The number of the bit of an edge, where each channel has so many lanes.

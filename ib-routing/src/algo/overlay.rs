@@ -14,14 +14,14 @@ const MANY: usize = 8;
 /// The place of a page that was not written.
 const NOT_WRITTEN: u32 = u32::MAX;
 
-/// An array of numbers with changes beside it.
+/// An array of numbers of 16 bits with changes beside it.
 #[derive(Clone, Debug)]
 pub(crate) struct Overlay {
-    original: Arc<Vec<u32>>,
+    original: Arc<Vec<u16>>,
     /// By page: its place among the written ones, or [`NOT_WRITTEN`].
     places: Vec<u32>,
     /// The written pages, one after the other.
-    written: Vec<u32>,
+    written: Vec<u16>,
     /// The numbers of the written pages, in the order of their places.
     numbers: Vec<u32>,
 }
@@ -44,7 +44,7 @@ impl Overlay {
 
     /// An entry; `None` past the end.
     #[inline]
-    pub(crate) fn get(&self, at: usize) -> Option<u32> {
+    pub(crate) fn get(&self, at: usize) -> Option<u16> {
         match self.places.get(at / PAGE) {
             None | Some(&NOT_WRITTEN) => self.original.get(at).copied(),
             Some(&place) => {
@@ -56,7 +56,7 @@ impl Overlay {
 
     /// The entries from a multiple of [`PAGE`] on: a page of them, or fewer at the end.
     #[inline]
-    pub(crate) fn page(&self, start: usize) -> &[u32] {
+    pub(crate) fn page(&self, start: usize) -> &[u16] {
         let (all, start) = match self.places.get(start / PAGE) {
             None | Some(&NOT_WRITTEN) => (self.original.as_slice(), start),
             Some(&place) => (self.written.as_slice(), place as usize * PAGE),
@@ -67,7 +67,7 @@ impl Overlay {
 
     /// An entry to write; `None` past the end.
     #[inline]
-    pub(crate) fn get_mut(&mut self, at: usize) -> Option<&mut u32> {
+    pub(crate) fn get_mut(&mut self, at: usize) -> Option<&mut u16> {
         if at >= self.original.len() {
             return None;
         }
@@ -103,7 +103,7 @@ impl Overlay {
     }
 
     /// All entries.
-    pub(crate) fn entries(&self) -> Cow<'_, [u32]> {
+    pub(crate) fn entries(&self) -> Cow<'_, [u16]> {
         if self.numbers.is_empty() {
             return Cow::Borrowed(&self.original);
         }
@@ -116,6 +116,13 @@ impl Overlay {
             }
         }
         Cow::Owned(all)
+    }
+
+    /// All entries, to write without a copy of their pages: for those who write most of them. Clones do not share the
+    /// array any more.
+    pub(crate) fn all_mut(&mut self) -> &mut [u16] {
+        self.merge();
+        Arc::<Vec<u16>>::make_mut(&mut self.original)
     }
 
     /// Makes an original of all entries as they are.
@@ -162,12 +169,24 @@ mod tests {
     fn a_merge_leaves_the_entries_as_they_are() {
         let mut one = Overlay::zeros(130);
         for at in [0, 64, 129] {
-            *one.get_mut(at).unwrap() = at as u32 + 1;
+            *one.get_mut(at).unwrap() = at as u16 + 1;
         }
         let before = one.entries().into_owned();
         one.merge_many();
         assert!(one.numbers.is_empty());
         assert_eq!(one.entries(), before);
         assert!(one.get(130).is_none() && one.get_mut(130).is_none());
+    }
+
+    #[test]
+    fn a_write_to_all_entries_leaves_other_clones_as_they_are() {
+        let mut one = Overlay::zeros(130);
+        *one.get_mut(3).unwrap() = 3;
+        let other = one.clone();
+        let all = one.all_mut();
+        assert_eq!((all.len(), all[3]), (130, 3));
+        all[129] = 9;
+        assert_eq!([3, 129].map(|at| one.get(at).unwrap()), [3, 9]);
+        assert_eq!([3, 129].map(|at| other.get(at).unwrap()), [3, 0]);
     }
 }

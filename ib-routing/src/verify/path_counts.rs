@@ -383,8 +383,9 @@ impl PathCounts {
         lanes: [u8; LIDS],
         carried: &mut Carried<LIDS>,
     ) {
-        let [between_cas, with_switches, between_switches] = &mut self.users;
-        let [of_cas, of_all] = match of_switch {
+        let [between_cas, with_switches, between_switches] =
+            self.users.each_mut().map(DependencyCounts::all);
+        let [mut of_cas, mut of_all] = match of_switch {
             false => [between_cas, with_switches],
             true => [with_switches, between_switches],
         };
@@ -407,8 +408,9 @@ impl PathCounts {
                 }
                 let after = walk.next[to].get(at).copied().unwrap_or(NO_CHANNEL);
                 if after != NO_CHANNEL {
-                    of_cas.add(channel, after, lane, cas);
-                    of_all.add(channel, after, lane, switches);
+                    let place = of_all.at(channel, after, lane);
+                    of_cas.add(place, cas);
+                    of_all.add(place, switches);
                 }
             }
         }

@@ -2,9 +2,12 @@
 
 use alloc::{sync::Arc, vec, vec::Vec};
 
-use super::{DependencyGraph, Pairs, Vertex};
+use super::{
+    DependencyGraph, Pairs, Vertex,
+    counters::{AllCounters, Counters},
+};
 use crate::{
-    algo::overlay::{Overlay, PAGE},
+    algo::overlay::PAGE,
     fabric::Fabric,
     index::{ChannelIdx, Idx, IdxVec},
 };
@@ -28,7 +31,7 @@ enum Visit {
 pub(crate) struct DependencyCounts {
     lanes: usize,
     pairs: Arc<Pairs>,
-    counts: Overlay,
+    counts: Counters,
     used: usize,
 }
 
@@ -40,7 +43,7 @@ impl DependencyCounts {
         Self {
             lanes,
             pairs: Arc::new(pairs),
-            counts: Overlay::zeros(size * lanes),
+            counts: Counters::zeros(size * lanes),
             used: 0,
         }
     }
@@ -50,14 +53,14 @@ impl DependencyCounts {
         Self {
             lanes: self.lanes,
             pairs: Arc::clone(&self.pairs),
-            counts: Overlay::zeros(self.counts.len()),
+            counts: Counters::zeros(self.counts.len()),
             used: 0,
         }
     }
 
     #[inline]
     fn at(&self, from: ChannelIdx, to: ChannelIdx, lane: u8) -> usize {
-        self.pairs.number(from, to) * self.lanes + usize::from(lane)
+        self.pairs.place(self.lanes, from, to, lane)
     }
 
     /// Adds `count` paths to a dependency, and returns whether it is new. `to` must leave the switch that `from` leads
@@ -68,13 +71,19 @@ impl DependencyCounts {
             return false;
         }
         let at = self.at(from, to, lane);
-        let Some(entry) = self.counts.get_mut(at) else {
-            return false;
-        };
-        let is_new = *entry == 0;
-        *entry += count;
+        let is_new = self.counts.add(at, count);
         self.used += usize::from(is_new);
         is_new
+    }
+
+    /// All counts, to add to most of them.
+    pub(crate) fn all(&mut self) -> AllCounts<'_> {
+        AllCounts {
+            lanes: self.lanes,
+            pairs: &self.pairs,
+            counts: self.counts.all(),
+            used: &mut self.used,
+        }
     }
 
     /// Takes `count` paths away from a dependency, and returns whether no path uses it any more.
@@ -89,20 +98,14 @@ impl DependencyCounts {
             return false;
         }
         let at = self.at(from, to, lane);
-        let Some(entry) = self.counts.get_mut(at).filter(|entry| **entry > 0) else {
-            return false;
-        };
-        *entry = entry.saturating_sub(count);
-        let is_unused = *entry == 0;
+        let is_unused = self.counts.remove(at, count);
         self.used -= usize::from(is_unused);
         is_unused
     }
 
     /// Returns true if any path uses a dependency.
     pub(crate) fn contains(&self, from: ChannelIdx, to: ChannelIdx, lane: u8) -> bool {
-        self.counts
-            .get(self.at(from, to, lane))
-            .is_some_and(|count| count > 0)
+        self.counts.is_used(self.at(from, to, lane))
     }
 
     /// Number of dependencies in use.
@@ -128,12 +131,10 @@ impl DependencyCounts {
 
     /// Calls `each` for the dependencies in use: the channels, the lane, and the number of paths.
     pub(crate) fn for_each(&self, mut each: impl FnMut(ChannelIdx, ChannelIdx, u8, u32)) {
-        let counts = self.counts.entries();
+        let counts = self.counts.numbers();
         for (from, &(first, end)) in self.pairs.heads.iter_enumerated() {
             let row = self.at(from, first, 0)..self.at(from, end, 0);
-            let row = counts.get(row).unwrap_or_default();
-            let used = row.iter().enumerate().filter(|(_, count)| **count > 0);
-            for (at, &count) in used {
+            for (at, count) in counts.used(row) {
                 let to = ChannelIdx(first.0 + (at / self.lanes) as u32);
                 each(from, to, (at % self.lanes) as u8, count);
             }
@@ -159,12 +160,11 @@ impl DependencyCounts {
         for start in (0..self.counts.len()).step_by(PAGE) {
             // Plain loops over whole pages: most have no such dependency, and there are millions of pairs.
             let mut used = [0; PAGE];
-            for counts in others {
-                for (used, count) in used.iter_mut().zip(counts.counts.page(start)) {
-                    *used |= count;
-                }
+            for users in others {
+                users.counts.add_bits(start, &mut used);
             }
-            let own = self.counts.page(start);
+            let mut own = [0; PAGE];
+            self.counts.add_bits(start, &mut own);
             let both = || own.iter().zip(&used);
             let only = |(&own, &used)| if used == 0 { own } else { 0 };
             if both().fold(0, |any, pair| any | only(pair)) == 0 {
@@ -265,13 +265,39 @@ impl DependencyCounts {
         channels: &IdxVec<ChannelIdx, Option<ChannelIdx>>,
         into: &mut Self,
     ) {
+        let mut all = into.all();
         self.for_each(|from, to, lane, count| {
             let now = |channel| channels.find(channel).copied().flatten();
             if let (Some(from), Some(to)) = (now(from), now(to)) {
-                into.add(from, to, lane, count);
+                all.add(all.at(from, to, lane), count);
             }
         });
         into.merge();
+    }
+}
+
+/// All counts of dependencies, to add to.
+pub(crate) struct AllCounts<'a> {
+    lanes: usize,
+    pairs: &'a Pairs,
+    counts: AllCounters<'a>,
+    used: &'a mut usize,
+}
+
+impl AllCounts<'_> {
+    /// The place of a dependency among the counts, which is the same for all counts of a fabric and its lanes. `to` must
+    /// leave the switch that `from` leads to.
+    #[inline]
+    pub(crate) fn at(&self, from: ChannelIdx, to: ChannelIdx, lane: u8) -> usize {
+        self.pairs.place(self.lanes, from, to, lane)
+    }
+
+    /// Adds `count` paths to the dependency at a place.
+    #[inline]
+    pub(crate) fn add(&mut self, at: usize, count: u32) {
+        if count > 0 {
+            *self.used += usize::from(self.counts.add(at, count));
+        }
     }
 }
 
