@@ -8,7 +8,7 @@ use ib_wire::PortNum;
 use super::{
     Inputs, OutPort,
     batch::Batch,
-    bundle::{Bundle, Places},
+    bundle::{Bundle, Bundles, Places},
     candidate_queue::Candidate,
     choice::Choice,
     flows::{FlowWriter, Flows},
@@ -80,7 +80,8 @@ impl<'a> PortBalancer<'a> {
                     continue;
                 }
                 if set & idle != 0 {
-                    batch.fill_own(set & idle, self.least_loaded(bundle, out_ports), lft);
+                    let port = self.least_loaded(&inputs.bundles, bundle, out_ports);
+                    batch.fill_own(set & idle, port, lft);
                     idle &= !set;
                 }
                 let set = set & counted;
@@ -118,9 +119,13 @@ impl<'a> PortBalancer<'a> {
 
     /// The least loaded channel of a bundle, for LIDs that count nothing.
     #[inline]
-    fn least_loaded(&self, bundle: &Bundle, out_ports: &[OutPort]) -> u8 {
+    fn least_loaded(&self, bundles: &Bundles, bundle: &Bundle, out_ports: &[OutPort]) -> u8 {
+        if let Some(place) = bundle.only() {
+            let only = out_ports.get(usize::from(place));
+            return only.map_or(PortNum::UNREACHABLE, |only| only.port).0;
+        }
         let (mut least, mut port) = (u64::MAX, PortNum::UNREACHABLE);
-        bundle.places.for_each(|place| {
+        bundles.places(bundle).for_each(|place| {
             if let (Some(out_port), Some(&load)) = (out_ports.get(place), self.loads.get(place))
                 && load < least
             {
@@ -138,7 +143,8 @@ impl<'a> PortBalancer<'a> {
             let group = next_hop.set & !done;
             if group != 0 {
                 done |= group;
-                self.assign_group(choice, &next_hop.bundle.places, group, scratch);
+                let places = choice.inputs.bundles.places(next_hop.bundle);
+                self.assign_group(choice, &places, group, scratch);
             }
         }
         scratch.next_hops = next_hops;
@@ -152,6 +158,7 @@ impl<'a> PortBalancer<'a> {
         single: u64,
         scratch: &mut Scratch<'_>,
     ) {
+        let bundles = &choice.inputs.bundles;
         let next_hops = core::mem::take(&mut scratch.next_hops);
         let mut out_ports = next_hops.as_slice();
         // No earlier bundle leads to a destination that is left.
@@ -159,29 +166,32 @@ impl<'a> PortBalancer<'a> {
         while let (Some((next_hop, later)), true) = (out_ports.split_first(), left != 0) {
             out_ports = later;
             let mut mine = next_hop.set & left;
+            if mine == 0 {
+                continue;
+            }
             left &= !next_hop.set;
-            let own = &next_hop.bundle.places;
+            let own = bundles.places(next_hop.bundle);
             let only_here = mine & single;
             // Destinations with only one channel come first, so that the others see its load.
-            if only_here != 0 && own.is_single() {
+            if only_here != 0 && next_hop.bundle.only().is_some() {
                 mine &= !single;
-                self.assign_group(choice, own, only_here, scratch);
+                self.assign_group(choice, &own, only_here, scratch);
             }
             while mine != 0 {
                 let first = mine & mine.wrapping_neg();
                 if first & single != 0 {
                     mine &= !only_here;
-                    self.assign_group(choice, own, only_here, scratch);
+                    self.assign_group(choice, &own, only_here, scratch);
                     continue;
                 }
                 let mut group = mine;
-                let mut candidates = next_hop.bundle.places;
+                let mut candidates = own;
                 parallel::count(later.len());
                 for NextHopSet { bundle, set } in later {
                     // Without a branch: which bundles join is not predictable.
                     let joins = set & first != 0;
                     group &= if joins { *set } else { !*set };
-                    candidates.add_if(joins, &bundle.places);
+                    bundles.add_if(joins, bundle, &mut candidates);
                 }
                 mine &= !group;
                 self.assign_group(choice, &candidates, group, scratch);
