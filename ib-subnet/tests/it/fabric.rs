@@ -1,13 +1,13 @@
 //! The observed subnet as a fabric, and counts of its ports.
 
 use ib_mad::{Attribute, MadStatus};
-use ib_routing::{LinkSpeed, LinkWidth, NodeType};
+use ib_routing::{LinkSpeed, LinkWidth, NodeType, PortRef, generate::FabricSpec};
 use ib_sim::{SimOptions, SupportedLinks};
 use ib_smp::{
     CapabilityMask, LinkSpeedExtActive, LinkWidthActive, NodeDescription, NodeInfo, PortInfo,
     PortPhysicalState, PortState, SwitchInfo,
 };
-use ib_subnet::{FabricIndex, PortAt, PortSummary, ReadTarget, node_type};
+use ib_subnet::{FabricIndex, PortAt, PortId, PortSummary, ReadTarget, node_type};
 use ib_testkit::fabrics::fabric;
 use ib_wire::{Guid, Lid, Lmc, PortNum};
 
@@ -103,6 +103,51 @@ fn nodes_and_cables_that_take_no_part_are_left_out() {
     let index = FabricIndex::build(&lab.subnet, |_, _| true, |port| port == uncabled);
     assert_eq!(index.peer(there), Some(uncabled));
     assert_eq!(index.fabric().num_links(), 1);
+}
+
+#[test]
+fn an_index_is_current_until_something_that_it_holds_changes() {
+    let tree = "fat-tree:radix=4,levels=2".parse::<FabricSpec>().unwrap();
+    let tree = tree.build().unwrap();
+    let mut lab = Lab::new(&tree, SimOptions::default());
+    lab.everything();
+    let index = FabricIndex::build(&lab.subnet, |_, _| true, |_| true);
+    let since = lab.subnet.version();
+    let is_current = |lab: &Lab| index.is_current(&lab.subnet, since, |_, _| true, |_| true);
+    let after_losing = |lab: &Lab| {
+        let now = index.after_losing(&lab.subnet, since, |_, _| true, |_| true);
+        now.map(|now| now.fabric().num_links())
+    };
+    assert!(is_current(&lab));
+    // All ports change their state, as while a subnet comes up.
+    lab.edit(crate::lab::all_active);
+    lab.everything();
+    assert!(lab.subnet.version() > since && is_current(&lab));
+    let links = index.fabric().num_links();
+    assert_eq!(after_losing(&lab), Some(links));
+    let is_switch = |end: PortRef| tree.switch_of(end.node).is_some();
+    let mut cables = tree.links();
+    let (real, _) = cables
+        .find(|&(one, other)| is_switch(one) && is_switch(other))
+        .unwrap();
+    let cable = PortId {
+        node: lab.subnet.find(tree.node(real.node).guid).unwrap(),
+        port: real.port,
+    };
+    assert!(!index.is_current(&lab.subnet, since, |id, _| id != cable.node, |_| true));
+    assert!(!index.is_current(&lab.subnet, since, |_, _| true, |port| port != cable));
+    lab.sim.with(|sim| sim.unlink(real).unwrap());
+    lab.everything();
+    assert!(!is_current(&lab));
+    assert_eq!(after_losing(&lab), Some(links - 1));
+    lab.edit(|_, smp| {
+        change(smp, |info: &mut PortInfo| {
+            info.set_lid(Lid(40));
+        });
+        true
+    });
+    lab.everything();
+    assert!(!is_current(&lab) && after_losing(&lab).is_none());
 }
 
 #[test]
