@@ -175,8 +175,8 @@ impl SharedLft {
         Cow::Owned(all)
     }
 
-    /// The numbers of the blocks in which two tables can differ, in order, if one was made from the other by changes;
-    /// `None` if all blocks have to be compared.
+    /// The numbers of the blocks in which two tables can differ, in order, if both are changed clones of one table; `None` if
+    /// all blocks have to be compared.
     #[must_use]
     pub fn changed_blocks(&self, other: &Self) -> Option<impl Iterator<Item = u16> + use<>> {
         if !self.has_same_buffer(other) {
@@ -193,7 +193,7 @@ impl SharedLft {
         Some(bits(all))
     }
 
-    /// The entries, to write; `None` if others share them.
+    /// The entries, to write; `None` if others share them, or if blocks were changed beside a table that others share.
     pub fn get_mut(&mut self) -> Option<&mut [u8]> {
         let is_whole = self.changes.is_none() && self.buffer.len() == self.num_blocks() * BLOCK;
         let buffer = Arc::get_mut(&mut self.buffer).filter(|_| is_whole);
