@@ -2,6 +2,7 @@
 
 mod pair_sls;
 mod rows;
+mod shared_lft;
 
 use alloc::{borrow::Cow, vec, vec::Vec};
 
@@ -9,7 +10,7 @@ use ib_wire::{Lid, PortNum, Sl};
 
 use self::rows::Rows;
 pub(crate) use self::rows::differing;
-pub use self::{pair_sls::PairSls, rows::SharedLft};
+pub use self::{pair_sls::PairSls, shared_lft::SharedLft};
 use crate::{
     algo::parallel,
     engine::SharedEngine,

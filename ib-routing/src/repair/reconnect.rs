@@ -11,132 +11,19 @@ use ib_wire::Lid;
 
 use super::{
     RepairError,
+    growth::{Cleared, Growth, NEVER, Place},
     lanes::Lanes,
     repairer::{Reader, Repairer},
     rule::Rule,
 };
 use crate::{
     algo::up_down::{DOWN, UP},
-    fabric::{Channel, Fabric},
-    index::{ChannelIdx, IdxVec, SwitchIdx},
+    fabric::Channel,
+    index::{ChannelIdx, SwitchIdx},
     lid::Destination,
     routes::SlTable,
     verify::walk::{LOOP, NO_CHANNEL},
 };
-
-/// What is known of a switch's path towards the LID.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    /// Nothing: the path was not measured.
-    Unknown,
-    /// The switch has no path, although cables join it with the destination. `waits` is the length of the shortest path that
-    /// it waits for; [`NEVER`] if there is none.
-    CutOff { waits: u32 },
-    /// The switch has a path. `next` is its first channel, [`NO_CHANNEL`] at the destination.
-    Found { length: u32, next: ChannelIdx },
-}
-
-/// The length that no path has.
-const NEVER: u32 = u32::MAX;
-
-/// The paths towards one LID, as far as they are found.
-struct Growth<'d> {
-    destination: &'d Destination,
-    root: SwitchIdx,
-    lid: Lid,
-    places: IdxVec<SwitchIdx, Place>,
-    /// The switches that were cut off at the beginning.
-    cut_off: Vec<SwitchIdx>,
-    /// The switches whose path was found, or measured, since the beginning.
-    found: Vec<SwitchIdx>,
-    /// Number of switches that are still cut off.
-    left: usize,
-    /// True if a switch took a path that may deadlock, because there is no other.
-    is_unsafe: bool,
-}
-
-/// The memory of a growth, empty: the next one uses it again.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Cleared {
-    places: IdxVec<SwitchIdx, Place>,
-    found: Vec<SwitchIdx>,
-}
-
-impl<'d> Growth<'d> {
-    /// The state at the beginning. In `memory` no switch is cut off yet.
-    fn new(
-        (destination, root, lid): (&'d Destination, SwitchIdx, Lid),
-        cut_off: Vec<SwitchIdx>,
-        memory: Cleared,
-    ) -> Self {
-        let mut places = memory.places;
-        for &switch in &cut_off {
-            places[switch] = Place::CutOff { waits: NEVER };
-        }
-        Self {
-            destination,
-            root,
-            lid,
-            places,
-            left: cut_off.len(),
-            cut_off,
-            found: memory.found,
-            is_unsafe: false,
-        }
-    }
-
-    fn is_cut_off(&self, switch: SwitchIdx) -> bool {
-        matches!(self.places[switch], Place::CutOff { .. })
-    }
-
-    /// The length of a switch's path and its first channel, if it has a path.
-    #[inline]
-    fn found(&self, switch: SwitchIdx) -> Option<(u32, ChannelIdx)> {
-        match self.places[switch] {
-            Place::Found { length, next } => Some((length, next)),
-            _ => None,
-        }
-    }
-
-    /// The first channel of a switch's path; [`NO_CHANNEL`] at the destination and if it has none.
-    #[inline]
-    fn next(&self, switch: SwitchIdx) -> ChannelIdx {
-        self.found(switch).map_or(NO_CHANNEL, |(_, next)| next)
-    }
-
-    /// Enters the path of a switch.
-    fn enter(&mut self, switch: SwitchIdx, length: u32, next: ChannelIdx) {
-        self.left -= usize::from(self.is_cut_off(switch));
-        self.places[switch] = Place::Found { length, next };
-        self.found.push(switch);
-    }
-
-    /// Takes the memory back, of a growth that began without any path.
-    fn clear(mut self) -> Cleared {
-        for &switch in self.found.iter().chain(&self.cut_off) {
-            self.places[switch] = Place::Unknown;
-        }
-        self.found.clear();
-        Cleared {
-            places: self.places,
-            found: self.found,
-        }
-    }
-
-    /// The path that begins with a channel, whose end has a path.
-    fn path<'a>(
-        &'a self,
-        fabric: &'a Fabric,
-        first: ChannelIdx,
-    ) -> impl Iterator<Item = ChannelIdx> + 'a {
-        let mut next = first;
-        core::iter::from_fn(move || {
-            let here = (next != NO_CHANNEL).then_some(next)?;
-            next = self.next(fabric.channel(here).to);
-            Some(here)
-        })
-    }
-}
 
 /// Switches that wait to join, the one with the shortest path first, with the length of this path.
 type Waiting = BinaryHeap<Reverse<(u32, SwitchIdx)>>;
@@ -170,7 +57,7 @@ impl Repairer<'_> {
         let SlTable::ByDestination(sls) = self.routes.sls() else {
             return self.grow(&mut growth, lanes);
         };
-        if growth.found.len() != 1 {
+        if growth.num_found() != 1 {
             return self.grow(&mut growth, lanes);
         }
         // No switch has a path yet, so any lane may be chosen.
@@ -200,11 +87,8 @@ impl Repairer<'_> {
         lid: Lid,
         reader: &Reader,
     ) -> Growth<'d> {
-        let memory = Cleared {
-            places: IdxVec::filled(self.fabric.num_switches(), Place::Unknown),
-            found: Vec::new(),
-        };
-        let mut growth = Growth::new((destination, root, lid), Vec::new(), memory);
+        let (end, switches) = ((destination, root, lid), self.fabric.num_switches());
+        let mut growth = Growth::new(end, &[], switches, Cleared::default());
         for &switch in reader.walk.order.iter().rev() {
             if self.is_cut_off(root, switch, reader) || reader.hops(switch) >= LOOP {
                 continue;
@@ -216,15 +100,10 @@ impl Repairer<'_> {
                 growth.enter(switch, length + self.weight(channel), channel);
             }
         }
-        let places = growth.places.iter_enumerated();
-        let outside = places.filter(|&(_, &place)| place == Place::Unknown);
         let joined = |&switch: &SwitchIdx| self.parts[switch] == self.parts[root];
-        let cut_off = outside.map(|(switch, _)| switch).filter(joined).collect();
-        let memory = Cleared {
-            places: growth.places,
-            found: growth.found,
-        };
-        Growth::new((destination, root, lid), cut_off, memory)
+        let cut_off: Vec<SwitchIdx> = growth.unknown().filter(joined).collect();
+        growth.cut_off(cut_off.into_iter());
+        growth
     }
 
     /// Takes away the load of paths that are only too long, which the switches give up.
@@ -233,7 +112,7 @@ impl Repairer<'_> {
             return;
         }
         let arrives = |switch: &&SwitchIdx| reader.hops(**switch) < LOOP;
-        for &switch in growth.cut_off.iter().filter(arrives) {
+        for &switch in growth.were_cut_off().iter().filter(arrives) {
             let path: Vec<ChannelIdx> = self.path_from(reader.next(switch), growth.lid).collect();
             for channel in path {
                 self.load[channel] -= self.senders[switch];
@@ -254,11 +133,8 @@ impl Repairer<'_> {
             return Ok(());
         };
         let switches = self.fabric.num_switches();
-        let mut memory = core::mem::take(&mut self.memory);
-        if memory.places.len() != switches {
-            memory.places = IdxVec::filled(switches, Place::Unknown);
-        }
-        let mut growth = Growth::new((destination, root, lid), cut_off.into(), memory);
+        let memory = core::mem::take(&mut self.memory);
+        let mut growth = Growth::new((destination, root, lid), cut_off, switches, memory);
         let by_destination = matches!(self.routes.sls(), SlTable::ByDestination(_));
         if by_destination && cut_off.len() + 1 == switches {
             // No switch reaches the LID, so its lane would be chosen anew, and that cannot be undone.
@@ -272,26 +148,13 @@ impl Repairer<'_> {
 
     /// Measures the path of a switch that has one, and those of all switches on it.
     fn measure_path(&self, growth: &mut Growth<'_>, switch: SwitchIdx) {
-        let first = growth.found.len();
-        let mut here = switch;
-        // The lengths are entered on the way back.
-        while growth.places[here] == Place::Unknown {
-            let port = self.routes.port(here, growth.lid);
-            let Some(channel) = self.fabric.channel_at(here, port) else {
-                break;
-            };
-            growth.enter(here, NEVER, channel);
-            here = self.fabric.channel(channel).to;
-        }
-        let mut length = growth.found(here).map_or(NEVER, |(length, _)| length);
-        for at in (first..growth.found.len()).rev() {
-            let Some(&switch) = growth.found.get(at) else {
-                break;
-            };
-            let next = growth.next(switch);
-            length = length.saturating_add(self.weight(next));
-            growth.places[switch] = Place::Found { length, next };
-        }
+        let lid = growth.lid;
+        let step = |here| {
+            let port = self.routes.port(here, lid);
+            let channel = self.fabric.channel_at(here, port)?;
+            Some((channel, self.fabric.channel(channel).to))
+        };
+        growth.measure(switch, step, |channel| self.weight(channel));
     }
 
     fn grow(&mut self, growth: &mut Growth<'_>, lanes: &mut Lanes) -> Result<(), RepairError> {
@@ -300,12 +163,12 @@ impl Repairer<'_> {
             Rule::Shortest | Rule::Free => &[Phase::Down],
         };
         for &phase in phases {
-            if growth.left == 0 {
+            if growth.is_whole() {
                 return Ok(());
             }
             let mut open = Waiting::new();
-            for at in 0..growth.cut_off.len() {
-                if let Some(&switch) = growth.cut_off.get(at)
+            for at in 0..growth.were_cut_off().len() {
+                if let Some(&switch) = growth.were_cut_off().get(at)
                     && growth.is_cut_off(switch)
                 {
                     self.wait(growth, phase, switch, 0, &mut open);
@@ -325,16 +188,13 @@ impl Repairer<'_> {
                 let mut joined = Vec::from([(switch, channel, length)]);
                 while let Some((switch, channel, length)) = joined.pop() {
                     self.join(growth, switch, channel, length);
-                    if growth.left > 0 {
+                    if !growth.is_whole() {
                         self.invite(growth, phase, switch, lanes, &mut joined, &mut open);
                     }
                 }
             }
         }
-        if growth.left == 0 {
-            return Ok(());
-        }
-        let mut cut_off = growth.cut_off.iter().copied();
+        let mut cut_off = growth.were_cut_off().iter().copied();
         match cut_off.find(|&switch| growth.is_cut_off(switch)) {
             None => Ok(()),
             Some(switch) if matches!(self.rule, Rule::UpDown(_)) => Err(RepairError::NoPath {
@@ -356,10 +216,10 @@ impl Repairer<'_> {
     ) {
         let mut shortest = NEVER;
         for (index, channel) in self.fabric.channels_from(switch) {
-            let mut place = growth.places[channel.to];
+            let mut place = growth.place(channel.to);
             if place == Place::Unknown {
                 self.measure_path(growth, channel.to);
-                place = growth.places[channel.to];
+                place = growth.place(channel.to);
             }
             if let Place::Found { length, next } = place {
                 let length = self.length_by(growth, phase, (index, channel), (length, next));
@@ -368,7 +228,7 @@ impl Repairer<'_> {
                 }
             }
         }
-        growth.places[switch] = Place::CutOff { waits: shortest };
+        growth.wait_for(switch, shortest);
         if shortest != NEVER {
             open.push(Reverse((shortest, switch)));
         }
@@ -390,7 +250,7 @@ impl Repairer<'_> {
         };
         for (_, channel) in self.fabric.channels_from(switch) {
             let (back, from) = (channel.reverse, channel.to);
-            let Place::CutOff { waits } = growth.places[from] else {
+            let Place::CutOff { waits } = growth.place(from) else {
                 continue;
             };
             let ends = self.fabric.channel(back);
@@ -401,7 +261,7 @@ impl Repairer<'_> {
             if self.may_follow(growth, back, lanes) {
                 joined.push((from, back, length));
             } else if length < waits {
-                growth.places[from] = Place::CutOff { waits: length };
+                growth.wait_for(from, length);
                 open.push(Reverse((length, from)));
             }
         }
@@ -471,7 +331,7 @@ impl Repairer<'_> {
         let to = self.fabric.channel(first).to;
         // The rest of the path was admitted when the switch there joined, or for the routes that are kept.
         let rest = self.protected_lanes(lanes, to, growth.destination, growth.lid);
-        let is_known = !growth.is_unsafe && mask & !rest == 0;
+        let is_known = !growth.is_unsafe() && mask & !rest == 0;
         let links = if is_known { 2 } else { usize::MAX };
         let path = || growth.path(self.fabric, first);
         let admitted = lanes.admit_path(mask, path().take(links));
@@ -535,8 +395,9 @@ impl Repairer<'_> {
         }
         let between_cas = self.senders[switch] > 0 && !growth.destination.is_switch();
         let first = channels.first().filter(|_| !between_cas);
-        growth.is_unsafe |= first.is_some();
-        first.map(|&(.., channel)| channel)
+        let &(.., channel) = first?;
+        growth.note_unsafe();
+        Some(channel)
     }
 
     /// The highest load on the path that begins with a channel, whose end has a path.

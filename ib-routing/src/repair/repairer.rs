@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use ib_wire::{Lid, PortNum, Sl};
 
-use super::{RepairError, lanes::Lanes, reconnect::Cleared, remap::Remapped, rule::Rule};
+use super::{RepairError, growth::Cleared, lanes::Lanes, remap::Remapped, rule::Rule};
 use crate::{
     algo::{bfs, shortest_path_dag::hop_weights},
     fabric::Fabric,

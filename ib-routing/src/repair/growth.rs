@@ -1,0 +1,212 @@
+//! The paths towards one LID while a repair reconnects switches.
+
+use alloc::vec::Vec;
+
+use ib_wire::Lid;
+
+use crate::{
+    fabric::Fabric,
+    index::{ChannelIdx, IdxVec, SwitchIdx},
+    lid::Destination,
+    verify::walk::NO_CHANNEL,
+};
+
+/// What is known of a switch's path towards the LID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Nothing: the path was not measured.
+    Unknown,
+    /// The switch has no path, although cables join it with the destination. `waits` is the length of the shortest path that
+    /// it waits for; [`NEVER`] if there is none.
+    CutOff { waits: u32 },
+    /// The switch has a path. `next` is its first channel, [`NO_CHANNEL`] at the destination.
+    Found { length: u32, next: ChannelIdx },
+}
+
+/// The length that no path has.
+pub(super) const NEVER: u32 = u32::MAX;
+
+/// The paths towards one LID, as far as they are found.
+pub(super) struct Growth<'d> {
+    /// The owner of the LID.
+    pub(super) destination: &'d Destination,
+    /// The owner's switch.
+    pub(super) root: SwitchIdx,
+    /// The LID that the paths lead to.
+    pub(super) lid: Lid,
+    places: IdxVec<SwitchIdx, Place>,
+    /// The switches that were cut off at the beginning.
+    cut_off: Vec<SwitchIdx>,
+    /// The switches whose path was found, or measured, since the beginning.
+    found: Vec<SwitchIdx>,
+    /// Number of switches that are still cut off.
+    left: usize,
+    is_unsafe: bool,
+}
+
+/// The memory of a growth, empty: the next one uses it again.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cleared {
+    places: IdxVec<SwitchIdx, Place>,
+    found: Vec<SwitchIdx>,
+}
+
+impl<'d> Growth<'d> {
+    /// No path is known yet, and these switches have none. `memory` may be of another fabric; this one has so many switches.
+    pub(super) fn new(
+        (destination, root, lid): (&'d Destination, SwitchIdx, Lid),
+        cut_off: &[SwitchIdx],
+        switches: usize,
+        memory: Cleared,
+    ) -> Self {
+        let Cleared { mut places, found } = memory;
+        if places.len() != switches {
+            places = IdxVec::filled(switches, Place::Unknown);
+        }
+        let mut growth = Self {
+            destination,
+            root,
+            lid,
+            places,
+            cut_off: Vec::new(),
+            found,
+            left: 0,
+            is_unsafe: false,
+        };
+        growth.cut_off(cut_off.iter().copied());
+        growth
+    }
+
+    /// Enters switches that have no path. Nothing is known of them yet.
+    pub(super) fn cut_off(&mut self, switches: impl Iterator<Item = SwitchIdx>) {
+        for switch in switches {
+            self.places[switch] = Place::CutOff { waits: NEVER };
+            self.cut_off.push(switch);
+            self.left += 1;
+        }
+    }
+
+    /// The switches of which nothing is known.
+    pub(super) fn unknown(&self) -> impl Iterator<Item = SwitchIdx> + '_ {
+        let places = self.places.iter_enumerated();
+        let unknown = places.filter(|&(_, &place)| place == Place::Unknown);
+        unknown.map(|(switch, _)| switch)
+    }
+
+    /// The switches that were cut off at the beginning.
+    pub(super) fn were_cut_off(&self) -> &[SwitchIdx] {
+        &self.cut_off
+    }
+
+    /// Number of switches whose path is known.
+    pub(super) const fn num_found(&self) -> usize {
+        self.found.len()
+    }
+
+    /// Returns true if no switch is cut off any more.
+    pub(super) const fn is_whole(&self) -> bool {
+        self.left == 0
+    }
+
+    /// Returns true if a switch took a path that may deadlock, because there is no other.
+    pub(super) const fn is_unsafe(&self) -> bool {
+        self.is_unsafe
+    }
+
+    /// Records that a switch takes a path that may deadlock.
+    pub(super) fn note_unsafe(&mut self) {
+        self.is_unsafe = true;
+    }
+
+    #[inline]
+    pub(super) fn place(&self, switch: SwitchIdx) -> Place {
+        self.places[switch]
+    }
+
+    /// Lets a switch that is cut off wait for a path of this length; [`NEVER`] if there is none.
+    pub(super) fn wait_for(&mut self, switch: SwitchIdx, length: u32) {
+        self.places[switch] = Place::CutOff { waits: length };
+    }
+
+    /// Measures the path of a switch of which nothing is known, and those of all switches on it. `step` is the channel by
+    /// which a switch sends, with the switch at its end, and `weight` the length of a channel.
+    pub(super) fn measure(
+        &mut self,
+        switch: SwitchIdx,
+        step: impl Fn(SwitchIdx) -> Option<(ChannelIdx, SwitchIdx)>,
+        weight: impl Fn(ChannelIdx) -> u32,
+    ) {
+        let first = self.found.len();
+        let mut here = switch;
+        // The lengths are entered on the way back.
+        while self.place(here) == Place::Unknown
+            && let Some((channel, to)) = step(here)
+        {
+            self.enter(here, NEVER, channel);
+            here = to;
+        }
+        let mut length = self.found(here).map_or(NEVER, |(length, _)| length);
+        for &switch in self.found.get(first..).unwrap_or_default().iter().rev() {
+            if let Place::Found {
+                length: known,
+                next,
+            } = &mut self.places[switch]
+            {
+                length = length.saturating_add(weight(*next));
+                *known = length;
+            }
+        }
+    }
+
+    pub(super) fn is_cut_off(&self, switch: SwitchIdx) -> bool {
+        matches!(self.places[switch], Place::CutOff { .. })
+    }
+
+    /// The length of a switch's path and its first channel, if it has a path.
+    #[inline]
+    pub(super) fn found(&self, switch: SwitchIdx) -> Option<(u32, ChannelIdx)> {
+        match self.places[switch] {
+            Place::Found { length, next } => Some((length, next)),
+            _ => None,
+        }
+    }
+
+    /// The first channel of a switch's path; [`NO_CHANNEL`] at the destination and if it has none.
+    #[inline]
+    pub(super) fn next(&self, switch: SwitchIdx) -> ChannelIdx {
+        self.found(switch).map_or(NO_CHANNEL, |(_, next)| next)
+    }
+
+    /// Enters the path of a switch.
+    pub(super) fn enter(&mut self, switch: SwitchIdx, length: u32, next: ChannelIdx) {
+        self.left -= usize::from(self.is_cut_off(switch));
+        self.places[switch] = Place::Found { length, next };
+        self.found.push(switch);
+    }
+
+    /// Takes the memory back, of a growth that began without any path.
+    pub(super) fn clear(mut self) -> Cleared {
+        for &switch in self.found.iter().chain(&self.cut_off) {
+            self.places[switch] = Place::Unknown;
+        }
+        self.found.clear();
+        Cleared {
+            places: self.places,
+            found: self.found,
+        }
+    }
+
+    /// The path that begins with a channel, whose end has a path.
+    pub(super) fn path<'a>(
+        &'a self,
+        fabric: &'a Fabric,
+        first: ChannelIdx,
+    ) -> impl Iterator<Item = ChannelIdx> + 'a {
+        let mut next = first;
+        core::iter::from_fn(move || {
+            let here = (next != NO_CHANNEL).then_some(next)?;
+            next = self.next(fabric.channel(here).to);
+            Some(here)
+        })
+    }
+}
