@@ -197,7 +197,7 @@ impl Taken {
             let index = topology.switch_by_guid(guid).expect("it was found");
             let (ours, theirs) = (ours.routes.lft(index), theirs.routes.lft(index));
             let (shown, others) = ours.split_at(ours.len().min(theirs.len()));
-            assert_eq!(shown, theirs, "{name} {lid}");
+            assert_eq!(shown, &*theirs, "{name} {lid}");
             // ibroute reads a block too few if LinearFDBTop is a multiple of 64, and so leaves that LID out: ours has it.
             let left_out: Vec<usize> = (theirs.len()..)
                 .zip(others)
