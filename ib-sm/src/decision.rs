@@ -75,8 +75,8 @@ pub(crate) struct StageSteps {
     pub(crate) steps: Steps,
     /// The content that cannot be written.
     pub(crate) unwritable: Vec<Unwritable>,
-    /// The version of the subnet, if the last stage found that its topology is still the planned one: all ports have changed
-    /// while the subnet came up, and after the first failure nobody has to look at them for that reason.
+    /// The version of the subnet, if the last stage found that its topology is still the planned one. All ports change while
+    /// a subnet comes up; with this version the decision after the first failure compares only what changed later.
     pub(crate) confirmed: Option<u64>,
 }
 

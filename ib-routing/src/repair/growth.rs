@@ -11,7 +11,7 @@ use crate::{
     verify::walk::NO_CHANNEL,
 };
 
-/// What is known of a switch's path towards the LID.
+/// The state of a switch's path towards the LID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// Nothing: the path was not measured.
@@ -118,18 +118,21 @@ impl<'d> Growth<'d> {
         self.is_unsafe = true;
     }
 
+    /// The state of a switch's path.
     #[inline]
     pub(super) fn place(&self, switch: SwitchIdx) -> Place {
         self.places[switch]
     }
 
     /// Lets a switch that is cut off wait for a path of this length; [`NEVER`] if there is none.
+    #[inline]
     pub(super) fn wait_for(&mut self, switch: SwitchIdx, length: u32) {
         self.places[switch] = Place::CutOff { waits: length };
     }
 
     /// Measures the path of a switch of which nothing is known, and those of all switches on it. `step` is the channel by
     /// which a switch sends, with the switch at its end, and `weight` the length of a channel.
+    #[inline]
     pub(super) fn measure(
         &mut self,
         switch: SwitchIdx,
@@ -158,6 +161,8 @@ impl<'d> Growth<'d> {
         }
     }
 
+    /// Returns true if a switch has no path.
+    #[inline]
     pub(super) fn is_cut_off(&self, switch: SwitchIdx) -> bool {
         matches!(self.places[switch], Place::CutOff { .. })
     }
@@ -178,6 +183,7 @@ impl<'d> Growth<'d> {
     }
 
     /// Enters the path of a switch.
+    #[inline]
     pub(super) fn enter(&mut self, switch: SwitchIdx, length: u32, next: ChannelIdx) {
         self.left -= usize::from(self.is_cut_off(switch));
         self.places[switch] = Place::Found { length, next };
@@ -197,6 +203,7 @@ impl<'d> Growth<'d> {
     }
 
     /// The path that begins with a channel, whose end has a path.
+    #[inline]
     pub(super) fn path<'a>(
         &'a self,
         fabric: &'a Fabric,

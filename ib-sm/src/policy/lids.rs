@@ -117,12 +117,12 @@ fn is_simple(at: Situation<'_>) -> bool {
     config.cluster.is_none() && !config.avoid_throttled_links && at.subnet().is_trusted()
 }
 
-/// Whether a node takes part.
+/// The condition under which a node takes part.
 fn takes_part_in(at: Situation<'_>) -> impl Fn(NodeId, &SubnetNode) -> bool {
     move |id, node| takes_part(node) && at.subnet().is_steady(id)
 }
 
-/// Whether the cable of a port is a link within the fabric.
+/// The condition under which the cable of a port is a link within the fabric.
 fn is_link_in(at: Situation<'_>) -> impl Fn(PortId) -> bool {
     move |port| {
         let peer = at.subnet().port(port).and_then(|port| port.peer());
