@@ -311,7 +311,10 @@ pub fn healing_takes_no_path_away(bytes: &[u8]) {
         .expect("any fabric is routed");
     let mut installed = new.clone();
     for switch in fabric.switches().indices() {
-        installed.lft_mut(switch).copy_from_slice(&old.lft(switch));
+        let blocks = (0..).map_while(|number| Some((number, old.lft_block(switch, number)?)));
+        for (number, block) in blocks {
+            installed.set_lft_block(switch, number, block);
+        }
     }
     // Writes that were lost: entries of one switch lead nowhere, or if all are looked at anywhere.
     let held = if everywhere {
@@ -389,13 +392,10 @@ fn written_in_any_order(
     while !ready.is_empty() {
         let number = ready.swap_remove(random.below(ready.len()));
         let step = healing.writes()[number].step;
-        let start = usize::from(step.block) * 64;
-        let held = installed.lft(step.switch)[start..start + 64]
-            .try_into()
-            .expect("a block");
-        let block = healing.block(number, held);
-        assert_ne!(tables.lft(step.switch)[start..start + 64], block);
-        tables.lft_mut(step.switch)[start..start + 64].copy_from_slice(&block);
+        let held = installed.lft_block(step.switch, step.block);
+        let block = healing.block(number, *held.expect("a block"));
+        assert_ne!(tables.lft_block(step.switch, step.block), Some(&block));
+        assert!(tables.set_lft_block(step.switch, step.block, &block));
         let after = Outcomes::of(fabric, lids, &tables);
         assert!(
             after.arriving.is_superset(&outcomes.arriving),

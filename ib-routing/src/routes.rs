@@ -1,5 +1,6 @@
 //! Routes: the output port per (switch, LID) and the service level per (source, destination).
 
+mod page;
 mod pair_sls;
 mod rows;
 mod shared_lft;
@@ -148,7 +149,7 @@ impl Routes {
         self.rows.set(switch.at(), usize::from(lid.0), port.0);
     }
 
-    /// A switch's linear forwarding table, by LID. It is copied if a repair changed a few blocks of a table that is shared;
+    /// A switch's linear forwarding table, by LID. It is copied if tables are [shared](Self::share);
     /// [`port`](Self::port) and [`lft_block`](Self::lft_block) copy nothing.
     #[inline]
     #[must_use]
@@ -163,11 +164,16 @@ impl Routes {
         self.rows.block(switch.at(), block)
     }
 
-    /// A switch's linear forwarding table, to fill.
-    #[inline]
-    #[must_use]
-    pub fn lft_mut(&mut self, switch: SwitchIdx) -> &mut [u8] {
-        self.rows.row_mut(switch.at())
+    /// Writes the entries of the LIDs from 64 times `block` on in a switch's linear forwarding table. Returns false, and
+    /// changes nothing, past its end.
+    pub fn set_lft_block(&mut self, switch: SwitchIdx, block: u16, entries: &[u8; 64]) -> bool {
+        self.rows.set_block(switch.at(), block, entries)
+    }
+
+    /// Makes all LIDs unreachable that a switch sends to by `port`.
+    pub(crate) fn unset_port(&mut self, switch: SwitchIdx, port: PortNum) {
+        let unreachable = PortNum::UNREACHABLE.0;
+        self.rows.replace(switch.at(), port.0, unreachable);
     }
 
     /// All tables, one row of [`Routes::row_len`] after the other.
@@ -176,10 +182,11 @@ impl Routes {
         self.rows.whole_mut()
     }
 
-    /// Lets clones share the tables from now on: a write to a switch's table then copies that table alone, and routes
-    /// after a repair share the other tables with those before it. Nothing is copied now.
-    pub fn share(&mut self) {
-        self.rows.share();
+    /// Lets equal pages of 1,024 LIDs share their memory, in the tables of these routes and of their clones: a write
+    /// copies the page that it changes, and routes after a repair share the other pages with those before it. It works on
+    /// as many threads as `threads` says: 0 for all, as in [`RouteOptions`](crate::RouteOptions).
+    pub fn share(&mut self, threads: usize) {
+        self.rows.share(threads);
     }
 
     /// A switch's table that clones share; `None` before [`Routes::share`].
@@ -195,7 +202,7 @@ impl Routes {
     }
 
     /// The LIDs, owned or not, to which a switch sends by different ports in two route sets of one fabric, in order.
-    /// Of tables that share their memory only the changed blocks are read.
+    /// Pages that both tables share are not read.
     pub fn changed_lids<'a>(
         &'a self,
         other: &'a Self,

@@ -62,9 +62,8 @@ impl RowBlocks {
     fn set(&mut self, block: u16, bytes: &[u8; 64]) -> bool {
         let index = usize::from(block);
         let mut is_equal = self.row.block(block) == Some(bytes);
-        if !is_equal && let Some(row) = self.row.get_mut() {
-            let own = row.as_chunks_mut().0.get_mut(index);
-            is_equal = own.map(|own| *own = *bytes).is_some();
+        if !is_equal && !self.row.has_clones() {
+            is_equal = self.row.set_block(block, bytes);
         }
         if is_equal {
             self.others.remove(&block);
@@ -287,7 +286,7 @@ mod tests {
         let fabric = fabric.build().unwrap();
         let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
         let mut routes = Routes::new(engine::MINHOP.clone(), &fabric, &lids);
-        routes.share();
+        routes.share(1);
         routes.shared_lft(SwitchIdx(0)).unwrap().clone()
     }
 
@@ -334,7 +333,7 @@ mod tests {
         let fabric = spec.build().unwrap();
         let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
         let mut routes = Routes::new(engine::MINHOP.clone(), &fabric, &lids);
-        routes.share();
+        routes.share(1);
         let row = routes.shared_lft(SwitchIdx(0)).unwrap().clone();
         let mut table = KnownTable::default();
         table.expect(&row);

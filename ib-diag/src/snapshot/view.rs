@@ -70,19 +70,15 @@ impl Snapshot {
             let top = node
                 .switch_info
                 .map_or(Lid::NONE, |info| info.linear_fdb_top());
-            let row = routes.lft_mut(switch);
-            let blocks = row.chunks_mut(usize::from(LinearForwardingTable::ENTRIES));
-            for (number, entries) in (0..=u16::MAX).zip(blocks) {
-                let Some(block) = node.lft.get(&number) else {
-                    continue;
-                };
+            for (&number, block) in &node.lft {
                 let first = number.saturating_mul(LinearForwardingTable::ENTRIES);
-                let read = block.as_bytes().iter().zip((first..).map(Lid));
-                for (entry, (&port, lid)) in entries.iter_mut().zip(read) {
-                    if lid <= top {
-                        *entry = port;
+                let mut entries = *block.as_bytes();
+                for (entry, lid) in entries.iter_mut().zip((first..).map(Lid)) {
+                    if lid > top {
+                        *entry = PortNum::UNREACHABLE.0;
                     }
                 }
+                routes.set_lft_block(switch, number, &entries);
             }
         }
         let map = self.vl_map(fabric);

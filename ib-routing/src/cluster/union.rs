@@ -56,9 +56,11 @@ impl Union {
                 let Some(switch) = fabric.switch_by_guid(guid) else {
                     continue;
                 };
-                let row = part.routes.lft(here);
-                let entries = routes.lft_mut(switch).iter_mut().zip(row.iter());
-                entries.for_each(|(entry, &port)| *entry = port);
+                let blocks =
+                    (0..).map_while(|number| Some((number, part.routes.lft_block(here, number)?)));
+                for (number, block) in blocks {
+                    routes.set_lft_block(switch, number, block);
+                }
                 let levels = sls.chunks_mut(row_len).nth(switch.0 as usize);
                 for (sl, lid) in levels.into_iter().flatten().zip(0..) {
                     *sl = part.routes.sl_from(here, ib_wire::Lid(lid));

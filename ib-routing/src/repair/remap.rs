@@ -46,15 +46,14 @@ pub(crate) fn remap(
     {
         return without(old, lids, &lost);
     }
-    let mut routes = Routes::new(old.routes.engine(), fabric, lids);
     let was = old_switches(old.fabric, fabric);
-    let unowned = match is_complete && has_same_places(old, fabric, lids) {
-        true => Some(unowned(&routes, lids)),
-        false => None,
+    let (mut routes, unowned) = if is_complete && has_same_places(old, fabric, lids) {
+        let routes = Routes::new_shared(old.routes.engine(), fabric, lids);
+        let unowned = unowned(&routes, lids);
+        (routes, Some(unowned))
+    } else {
+        (Routes::new(old.routes.engine(), fabric, lids), None)
     };
-    if unowned.is_some() {
-        routes.share();
-    }
     let mut grown = false;
     let mut channels = IdxVec::filled(old.fabric.channels().len(), None);
     for (switch, &before) in was.iter_enumerated() {
@@ -69,25 +68,28 @@ pub(crate) fn remap(
                 channels[channel] = fabric.channel_at(switch, port);
             }
         }
-        let row = old.routes.lft(before);
         if let (Some(unowned), Some(shared)) = (&unowned, old.routes.shared_lft(before)) {
             let mut cables = old.fabric.channels_from(before);
             let keeps_all = cables.all(|(_, channel)| is_alive(channel.port));
             // Entries for LIDs of ports lead over these cables, or leave the fabric as before.
-            let is_kept = |&&lid: &&Lid| {
-                let port = row.get(usize::from(lid.0)).copied().map(PortNum);
-                port.is_none_or(|port| port == PortNum::UNREACHABLE || is_alive(port))
+            let is_kept = |&lid: &Lid| {
+                let port = old.routes.port(before, lid);
+                port == PortNum::UNREACHABLE || is_alive(port)
             };
-            if keeps_all && unowned.iter().all(|lid| is_kept(&lid)) {
+            if keeps_all && unowned.iter().all(is_kept) {
                 routes.set_shared_lft(switch, shared);
                 continue;
             }
         }
-        let entries = row.iter();
-        for (entry, &port) in routes.lft_mut(switch).iter_mut().zip(entries) {
-            if stays.get(usize::from(port)) == Some(&true) {
-                *entry = port;
-            }
+        let kept = |port| match stays.get(usize::from(port)) {
+            Some(true) => port,
+            _ => PortNum::UNREACHABLE.0,
+        };
+        for number in 0..=u16::MAX {
+            let Some(block) = old.routes.lft_block(before, number) else {
+                break;
+            };
+            routes.set_lft_block(switch, number, &block.map(kept));
         }
     }
     routes.set_exits(lids);
@@ -117,11 +119,7 @@ fn without(old: RoutesInUse<'_>, lids: &LidMap, lost: &LostChannels) -> Remapped
         }
     }
     for channel in lost.iter().map(|lost| old.fabric.channel(lost)) {
-        for entry in routes.lft_mut(channel.from) {
-            if *entry == channel.port.0 {
-                *entry = PortNum::UNREACHABLE.0;
-            }
-        }
+        routes.unset_port(channel.from, channel.port);
     }
     Remapped {
         routes,

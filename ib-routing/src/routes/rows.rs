@@ -1,17 +1,17 @@
 //! The forwarding tables of all switches: a row for each.
 //!
-//! While an engine computes them they are one piece of memory. [`Rows::share`] divides it into rows that clones
-//! share: a write to a row of one clone puts the block beside the row. So routes after a repair share everything that the
-//! repair left unchanged with the routes before it, and a comparison reads the changed blocks alone. At 47,824 LIDs the
-//! loss of a cable changes a block or two of some 1,600 rows, each of 48 KB.
+//! While an engine computes them they are one piece of memory. [`Rows::share`] divides it into pages that equal rows, and
+//! clones, share: a write to a page of one clone copies the page. So routes after a repair share everything that the
+//! repair left unchanged with the routes before it, and a comparison reads the changed pages alone. At 47,824 LIDs the
+//! loss of a cable changes a page or two of some 1,600 rows, each of 48 KB.
 
-use alloc::{borrow::Cow, sync::Arc, vec, vec::Vec};
+use alloc::{borrow::Cow, vec, vec::Vec};
 
-use super::shared_lft::{BLOCK, SharedLft};
+use super::{
+    page::{self, BLOCK, PAGE},
+    shared_lft::SharedLft,
+};
 use crate::algo::parallel;
-
-/// Entries that are compared at once: most of two tables that differ is equal.
-const PAGE: usize = 16 * BLOCK;
 
 /// The rows of all switches, of a length that is a multiple of 64.
 #[derive(Clone, Debug)]
@@ -51,8 +51,7 @@ impl Rows {
 
     /// `count` rows without a reachable LID, of `len` entries, which share one piece of memory.
     pub(super) fn unreachable(count: usize, len: usize) -> Self {
-        // A table has 1,024 blocks at most.
-        let row = SharedLft::unreachable(u16::try_from(len / BLOCK).unwrap_or(u16::MAX));
+        let row = SharedLft::unreachable(blocks_in(len));
         Self {
             len,
             content: Content::Shared(vec![row; count]),
@@ -77,7 +76,10 @@ impl Rows {
     pub(super) fn row(&self, at: usize) -> Cow<'_, [u8]> {
         match &self.content {
             Content::Whole(_) => Cow::Borrowed(self.whole_row(at)),
-            Content::Shared(rows) => rows.get(at).map_or(Cow::Borrowed(&[]), SharedLft::entries),
+            Content::Shared(rows) => {
+                let row = rows.get(at).map(SharedLft::entries);
+                Cow::Owned(row.unwrap_or_default())
+            }
         }
     }
 
@@ -112,15 +114,19 @@ impl Rows {
         }
     }
 
-    /// A row to write; empty if there is none.
-    #[inline]
-    pub(super) fn row_mut(&mut self, at: usize) -> &mut [u8] {
+    /// Writes a block of a row. Returns false if there is no such block.
+    pub(super) fn set_block(&mut self, row: usize, number: u16, entries: &[u8; BLOCK]) -> bool {
         match &mut self.content {
             Content::Whole(all) => {
-                let start = at * self.len;
-                all.get_mut(start..start + self.len).unwrap_or_default()
+                let (start, from) = (row * self.len, usize::from(number) * BLOCK);
+                let row = all.get_mut(start..start + self.len);
+                let block = row.and_then(|row| row.get_mut(from..)?.first_chunk_mut());
+                block.map(|block| *block = *entries).is_some()
             }
-            Content::Shared(rows) => rows.get_mut(at).map_or(&mut [], SharedLft::to_mut),
+            Content::Shared(rows) => {
+                let row = rows.get_mut(row);
+                row.is_some_and(|row| row.set_block(number, entries))
+            }
         }
     }
 
@@ -138,6 +144,23 @@ impl Rows {
             Content::Shared(rows) => {
                 if let Some(row) = rows.get_mut(row) {
                     row.set(at, port);
+                }
+            }
+        }
+    }
+
+    /// Replaces the entries of one value in a row by another one.
+    pub(super) fn replace(&mut self, row: usize, old: u8, new: u8) {
+        match &mut self.content {
+            Content::Whole(all) => {
+                let start = row * self.len;
+                let row = all.get_mut(start..start + self.len).unwrap_or_default();
+                let entries = row.iter_mut().filter(|entry| **entry == old);
+                entries.for_each(|entry| *entry = new);
+            }
+            Content::Shared(rows) => {
+                if let Some(row) = rows.get_mut(row) {
+                    row.replace(old, new);
                 }
             }
         }
@@ -163,7 +186,7 @@ impl Rows {
         if let Content::Shared(rows) = &self.content {
             let mut all = Vec::with_capacity(rows.len() * self.len);
             for row in rows {
-                all.extend_from_slice(&row.entries());
+                all.extend(row.blocks().flatten());
             }
             self.content = Content::Whole(all);
         }
@@ -173,15 +196,25 @@ impl Rows {
         }
     }
 
-    /// Divides the rows, so that clones share them from now on. Nothing is copied.
-    pub(super) fn share(&mut self) {
-        let (count, len) = (self.count(), self.len / BLOCK);
-        let Content::Whole(all) = &mut self.content else {
+    /// Divides the rows into pages, of which equal ones share their memory, on as many threads as `threads` says.
+    pub(super) fn share(&mut self, threads: usize) {
+        let (count, len) = (self.count(), self.len);
+        let Content::Whole(all) = &self.content else {
             return;
         };
-        let buffer = Arc::new(core::mem::take(all));
-        let row = |at: usize| SharedLft::of(&buffer, at * len, len);
-        self.content = Content::Shared((0..count).map(row).collect());
+        let columns = (0..len).step_by(PAGE).map(|first| {
+            let page = |row: usize| {
+                let (start, end) = (row * len + first, len.min(first + PAGE) - first);
+                all.get(start..start + end).unwrap_or_default()
+            };
+            page::merge(threads, count, page).into_iter()
+        });
+        let mut columns: Vec<_> = columns.collect();
+        let rows = (0..count).map(|_| {
+            let pages = columns.iter_mut().filter_map(Iterator::next);
+            SharedLft::of(pages.collect(), blocks_in(len))
+        });
+        self.content = Content::Shared(rows.collect());
     }
 
     /// A row that clones share; `None` if the rows are not divided.
@@ -195,41 +228,37 @@ impl Rows {
 
     /// Replaces a row by a shared one of the same length. Returns false if it has another length.
     pub(super) fn set_shared(&mut self, at: usize, row: &SharedLft) -> bool {
-        match &mut self.content {
-            Content::Shared(rows) => {
-                let entry = rows.get_mut(at);
-                let entry = entry.filter(|entry| entry.num_blocks() == row.num_blocks());
-                entry.map(|entry| *entry = row.clone()).is_some()
-            }
-            Content::Whole(_) => {
-                let to = self.row_mut(at);
-                let fits = to.len() == row.num_blocks() * BLOCK;
-                if fits {
-                    to.copy_from_slice(&row.entries());
-                }
-                fits
-            }
+        if row.num_blocks() * BLOCK != self.len || at >= self.count() {
+            return false;
         }
-    }
-
-    /// Returns true if two rows are the same memory.
-    #[inline]
-    pub(super) fn is_same(&self, other: &Self, at: usize) -> bool {
-        match (self.shared(at), other.shared(at)) {
-            (Some(one), Some(other)) => one.is_same(other),
-            _ => false,
+        if let Content::Shared(rows) = &mut self.content {
+            let entry = rows.get_mut(at);
+            return entry.map(|entry| *entry = row.clone()).is_some();
         }
+        let mut blocks = row.blocks().zip(0..);
+        blocks.all(|(block, number)| self.set_block(at, number, block))
     }
 }
 
 impl PartialEq for Rows {
     fn eq(&self, other: &Self) -> bool {
-        let is_equal = |at| self.is_same(other, at) || self.row(at) == other.row(at);
+        let is_equal = |at| match self.shared(at).zip(other.shared(at)) {
+            Some((one, other)) => {
+                let changed = one.changed_blocks(other);
+                changed.is_some_and(|mut blocks| blocks.next().is_none())
+            }
+            None => self.row(at) == other.row(at),
+        };
         self.len == other.len && self.count() == other.count() && (0..self.count()).all(is_equal)
     }
 }
 
 impl Eq for Rows {}
+
+/// Blocks in a row of so many entries. A table has 1,024 at most.
+fn blocks_in(len: usize) -> u16 {
+    u16::try_from(len / BLOCK).unwrap_or(u16::MAX)
+}
 
 /// The indices at which two rows differ, in order. Entries that one of them has not are `missing`.
 pub(crate) fn differing(one: &[u8], other: &[u8], missing: u8) -> Vec<usize> {
@@ -272,8 +301,8 @@ mod tests {
 
     fn rows() -> Rows {
         let mut rows = Rows::new(1, 3, 128, 255);
-        rows.row_mut(1)[70] = 4;
-        rows.share();
+        rows.set(1, 70, 4);
+        rows.share(1);
         rows
     }
 
@@ -281,18 +310,54 @@ mod tests {
     fn a_write_to_a_shared_row_leaves_the_clone_and_other_rows_as_they_are() {
         let before = rows();
         let mut after = before.clone();
-        after.row_mut(1)[70] = 5;
-        after.row_mut(1)[71] = 6;
-        assert_eq!((before.row(1)[70], before.row(1)[71]), (4, 255));
-        assert_eq!((after.row(1)[70], after.row(1)[71]), (5, 6));
-        assert!(after.is_same(&before, 0) && !after.is_same(&before, 1) && after != before);
+        after.set(1, 70, 5);
+        assert!(after.set_block(1, 0, &[6; 64]));
+        assert_eq!((before.row(1)[70], before.row(1)[63]), (4, 255));
+        assert_eq!((after.row(1)[70], after.row(1)[63]), (5, 6));
+        let is_same = |at| after.shared(at).zip(before.shared(at)).unwrap();
+        let is_same = |at| is_same(at).0.is_same(is_same(at).1);
+        assert!(is_same(0) && !is_same(1) && after != before);
     }
 
     #[test]
-    fn clones_know_the_blocks_in_which_they_can_differ() {
+    fn what_lies_past_the_end_cannot_be_written() {
+        let mut shared = rows();
+        let mut whole = shared.clone();
+        whole.whole_mut();
+        for rows in [&mut shared, &mut whole] {
+            let before = rows.clone();
+            rows.set(1, 128, 7);
+            rows.set(3, 0, 7);
+            assert!(!rows.set_block(1, 2, &[7; 64]) && !rows.set_block(3, 0, &[7; 64]));
+            rows.replace(3, 255, 7);
+            assert_eq!(*rows, before);
+            assert!(rows.block(1, 2).is_none() && rows.entry(3, 0).is_none());
+            assert!(!rows.set_shared(0, &SharedLft::unreachable(3)));
+            assert!(!rows.set_shared(3, &SharedLft::unreachable(2)));
+            assert!(rows.set_shared(1, &SharedLft::unreachable(2)));
+            assert_eq!((rows.row(1).len(), rows.entry(1, 70)), (128, Some(255)));
+        }
+    }
+
+    #[test]
+    fn the_entries_of_one_value_are_replaced_in_one_row() {
+        let mut shared = rows();
+        let mut whole = shared.clone();
+        whole.whole_mut();
+        for rows in [&mut shared, &mut whole] {
+            rows.set(1, 3, 4);
+            rows.set(2, 3, 4);
+            rows.replace(1, 4, 9);
+            let read = [(1, 3), (1, 70), (1, 71), (2, 3)].map(|(row, at)| rows.entry(row, at));
+            assert_eq!(read, [9, 9, 255, 4].map(Some));
+        }
+    }
+
+    #[test]
+    fn clones_know_the_blocks_in_which_they_differ() {
         let mut rows = Rows::new(1, 2, 64 * 64, 255);
-        rows.row_mut(1)[70] = 4;
-        rows.share();
+        rows.set(1, 70, 4);
+        rows.share(1);
         let before = rows;
         let mut after = before.clone();
         for (at, port) in [(70, 5), (127, 4), (3, 9), (4000, 1), (9000, 1)] {
@@ -303,7 +368,7 @@ mod tests {
             let both = one.shared(1).zip(two.shared(1));
             both.and_then(|(one, two)| Some(one.changed_blocks(two)?.collect::<Vec<_>>()))
         };
-        assert_eq!(changed(&before, &after), Some(vec![0, 1, 62]));
+        assert_eq!(changed(&before, &after), Some(vec![1, 62]));
         assert_eq!(after.differing(&before, 1, 255), [70, 127, 4000]);
         assert_eq!(before.differing(&after, 1, 255), [70, 127, 4000]);
         assert_eq!(
@@ -328,27 +393,23 @@ mod tests {
         // Both have changes that the other has not.
         let mut other = before.clone();
         other.set(1, 200, 7);
-        assert_eq!(changed(&after, &other), Some(vec![0, 1, 3, 62]));
+        assert_eq!(changed(&after, &other), Some(vec![1, 3, 62]));
         assert_eq!(after.differing(&other, 1, 255), [70, 127, 200, 4000]);
         assert_ne!(after, other);
     }
 
     #[test]
-    fn a_row_with_many_changes_has_memory_of_its_own() {
-        let mut rows = Rows::new(1, 1, 64 * 64, 255);
-        rows.share();
-        let before = rows.clone();
-        for block in (0..=8).rev() {
-            rows.set(0, block * 64, block as u8);
-        }
-        let (one, two) = (rows.shared(0).unwrap(), before.shared(0).unwrap());
-        assert!(one.changed_blocks(two).is_none());
-        let expected: Vec<usize> = (0..=8).map(|block| block * 64).collect();
-        assert_eq!(rows.differing(&before, 0, 255), expected);
-        assert!(
-            expected
-                .iter()
-                .all(|&at| rows.entry(0, at) == Some((at / 64) as u8))
+    fn equal_pages_of_the_rows_are_the_same_memory() {
+        let mut rows = Rows::new(1, 3, PAGE + 64, 255);
+        rows.set(1, PAGE, 4);
+        rows.share(1);
+        let block = |row, number| core::ptr::from_ref(rows.block(row, number).unwrap());
+        assert_eq!(block(0, 0), block(1, 0));
+        assert_eq!(block(0, 16), block(2, 16));
+        assert_ne!(block(0, 16), block(1, 16));
+        assert_eq!(
+            (rows.entry(1, PAGE), rows.entry(2, PAGE)),
+            (Some(4), Some(255))
         );
     }
 
@@ -359,7 +420,7 @@ mod tests {
         assert_eq!(whole.whole_mut().len(), 3 * 128);
         assert_eq!(whole, shared);
         assert!(whole.shared(0).is_none() && shared.shared(0).is_some());
-        whole.row_mut(2)[0] = 1;
+        whole.set(2, 0, 1);
         assert_ne!(whole, shared);
     }
 

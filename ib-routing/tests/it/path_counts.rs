@@ -96,7 +96,7 @@ fn assert_same_repair(net: &Routed, counts: &PathCounts, next: &Routed, context:
         "{context}"
     );
     let mut routes = net.routes.clone();
-    routes.share();
+    routes.share(1);
     let installed = RoutesInUse {
         routes: &routes,
         ..net.installed()
@@ -188,7 +188,7 @@ fn only_the_lids_whose_entries_changed_are_examined() {
 #[test]
 fn a_repair_shares_the_tables_that_it_leaves_unchanged() {
     let mut net = Routed::new(&engine::MINHOP, generated("fat-tree:radix=8,levels=3")).unwrap();
-    net.routes.share();
+    net.routes.share(1);
     let counts = count(&net, &verify(&net)).unwrap();
     for (end, far_end) in net.fabric.switch_links().step_by(11) {
         let ends = [end, far_end].map(|end| net.fabric.switch_of(end.node));
@@ -250,7 +250,7 @@ fn a_repair_with_counts_shares_the_tables_that_it_leaves_as_they_are() {
     // One cable comes back, and another goes.
     let (back, gone) = (cables.next().unwrap(), cables.nth(20).unwrap());
     let mut net = Routed::new(&engine::MINHOP, without(&whole, &[back])).unwrap();
-    net.routes.share();
+    net.routes.share(1);
     let counts = count(&net, &verify(&net)).unwrap();
     let fabric = without(&whole, &[gone]);
     let lids = net.lids_on(&fabric);

@@ -170,7 +170,7 @@ impl RoutingTask {
                                 Some(not_kept) => result.not_kept = not_kept.err(),
                                 None => self.keep_unowned(&mut routes),
                             }
-                            (Some(shared(routes)), report)
+                            (Some(self.shared(routes)), report)
                         }
                     };
                     break;
@@ -208,7 +208,7 @@ impl RoutingTask {
             return Some(Err(NotKept::Defect(defect)));
         }
         let entries = difference(fabric, lids, &kept, own).entries;
-        Some(Ok((shared(kept), report, entries)))
+        Some(Ok((self.shared(kept), report, entries)))
     }
 
     /// Takes over the entries for LIDs of no port from the tables that a previous manager left, which are equal otherwise:
@@ -288,6 +288,12 @@ impl RoutingTask {
         tried < self.engines.len()
     }
 
+    /// Routes whose tables are shared with those that a repair makes of them, and with what is known of the switches.
+    fn shared(&self, mut routes: Routes) -> Arc<Routes> {
+        routes.share(self.options.threads);
+        Arc::new(routes)
+    }
+
     /// Repairs the routes in force; returns false if all routes are to be computed.
     fn repair(&self, result: &mut RoutingResult) -> bool {
         let Some(installed) = &self.installed else {
@@ -303,7 +309,7 @@ impl RoutingTask {
         match try_repair(before, counts, fabric, lids, &self.options) {
             Ok(repaired) => {
                 result.repaired = Some((repaired.broken, repaired.moved));
-                result.routes = Some(shared(repaired.routes));
+                result.routes = Some(self.shared(repaired.routes));
                 result.is_provisional = grown;
                 true
             }
@@ -314,12 +320,6 @@ impl RoutingTask {
             }
         }
     }
-}
-
-/// Routes whose tables are shared with those that a repair makes of them, and with what is known of the switches.
-fn shared(mut routes: Routes) -> Arc<Routes> {
-    routes.share();
-    Arc::new(routes)
 }
 
 /// Returns true if there is a port that the routes do not reach, or a cable between switches is gone.

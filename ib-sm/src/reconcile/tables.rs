@@ -579,12 +579,10 @@ fn set_to_known(routes: &mut Routes, place: SwitchIdx, known: &KnownTable) {
     if shared.is_some_and(|row| routes.set_shared_lft(place, row)) {
         return;
     }
-    let row = routes.lft_mut(place);
-    row.fill(PortNum::UNREACHABLE.0);
-    for (entries, block) in row.as_chunks_mut().0.iter_mut().zip(0..=u16::MAX) {
-        if let Some(known) = known.block(block) {
-            *entries = *known;
-        }
+    let blocks = u16::try_from(routes.row_len() / 64).unwrap_or(u16::MAX);
+    for number in 0..blocks {
+        let known = known.block(number).unwrap_or(&[PortNum::UNREACHABLE.0; 64]);
+        routes.set_lft_block(place, number, known);
     }
 }
 

@@ -133,9 +133,10 @@ impl FromArgs {
         // Blocks of the new tables may reach further than those in use.
         let mut before = Routes::new(old.routes.engine(), fabric, lids);
         for switch in fabric.switches().indices() {
-            let entries = before.lft_mut(switch).iter_mut();
-            for (entry, &port) in entries.zip(old.routes.lft(switch).iter()) {
-                *entry = port;
+            let blocks =
+                (0..).map_while(|number| Some((number, old.routes.lft_block(switch, number)?)));
+            for (number, block) in blocks {
+                before.set_lft_block(switch, number, block);
             }
         }
         let levels = old.routes.sls().clone();

@@ -164,8 +164,8 @@ fn add_entries_over(
 ) {
     for channel in channels.iter() {
         let Channel { from, port, .. } = *on.fabric.channel(channel);
-        let row = on.routes.lft(from);
-        let row = (0..).map(Lid).zip(row.iter());
+        let numbers = (0..).map_while(|number| on.routes.lft_block(from, number));
+        let row = (0..).map(Lid).zip(numbers.flatten());
         let over = row.filter(|&(_, &entry)| PortNum(entry) == port);
         entries.extend(over.map(|(lid, _)| (lid, from)));
     }
