@@ -1,16 +1,21 @@
 //! Routes: the output port per (switch, LID) and the service level per (source, destination).
 
 mod page;
+mod page_writer;
 mod pair_sls;
 mod rows;
 mod shared_lft;
 
 use alloc::{borrow::Cow, vec, vec::Vec};
+use core::ops::RangeInclusive;
 
 use ib_wire::{Lid, PortNum, Sl};
 
 use self::rows::Rows;
-pub(crate) use self::rows::differing;
+pub(crate) use self::{
+    page_writer::{Layout, PageWriter},
+    rows::differing,
+};
 pub use self::{pair_sls::PairSls, shared_lft::SharedLft};
 use crate::{
     algo::parallel,
@@ -176,10 +181,20 @@ impl Routes {
         self.rows.replace(switch.at(), port.0, unreachable);
     }
 
-    /// All tables, one row of [`Routes::row_len`] after the other.
+    /// All tables, one row of [`Routes::row_len`] after the other. Those that are [shared](Self::share) are copied.
     #[must_use]
     pub fn rows_mut(&mut self) -> &mut [u8] {
-        self.rows.whole_mut()
+        self.rows.whole_mut(1)
+    }
+
+    /// A writer of the tables for groups of LIDs, one group after the other, on as many threads as `threads` says. `groups`
+    /// has the ranges of LIDs of each group.
+    pub(crate) fn writer<R: Iterator<Item = RangeInclusive<Lid>>>(
+        &mut self,
+        threads: usize,
+        groups: impl Iterator<Item = R>,
+    ) -> PageWriter<'_> {
+        PageWriter::new(threads, &mut self.rows, groups)
     }
 
     /// Lets equal pages of 1,024 LIDs share their memory, in the tables of these routes and of their clones: a write

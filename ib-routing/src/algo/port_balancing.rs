@@ -42,8 +42,9 @@ mod scratch;
 mod split_atomic;
 
 use alloc::{collections::BTreeMap, vec, vec::Vec};
+use core::ops::RangeInclusive;
 
-use ib_wire::{Guid, PortNum, random::SplitMix64};
+use ib_wire::{Guid, Lid, PortNum, random::SplitMix64};
 
 use self::{
     batch::Batch, bundle::Bundles, flows::Flows, port_balancer::PortBalancer, scratch::Scratch,
@@ -191,12 +192,7 @@ fn retry(
     routes: &mut Routes,
     search: &Search<'_>,
 ) -> Result<Attempt, RouteError> {
-    let mut other = Routes::new_on(
-        inputs.options.threads,
-        routes.engine(),
-        inputs.fabric,
-        inputs.lids,
-    );
+    let mut other = Routes::new_shared(routes.engine(), inputs.fabric, inputs.lids);
     let found = attempt(inputs, &mut other, search)?;
     if found.max() < best.max() {
         best.clone_from(&found);
@@ -215,29 +211,35 @@ fn attempt(
     routes: &mut Routes,
     search: &Search<'_>,
 ) -> Result<Attempt, RouteError> {
-    let (threads, row_len) = (inputs.options.threads, routes.row_len());
+    let threads = inputs.options.threads;
     let (mut loads, mut sent) = (inputs.initial_load.clone(), vec![0; inputs.out_ports.len()]);
     let mut balancers = PortBalancer::for_all(inputs, &mut loads, &mut sent);
     let workers = parallel::workers(threads, balancers.len());
     let mut flows = Flows::new(inputs.fabric.num_switches(), workers);
     let mut spaces = Spaces::new(workers, Scratch::new);
     let batches: Vec<&[SwitchIdx]> = inputs.order.chunks(BATCH).collect();
+    let lids = batches.iter().map(|targets| inputs.lids_of(targets));
+    let mut writer = routes.writer(threads, lids);
+    let mut numbers = 0..batches.len();
     // Searches are independent, so each worker makes one; their results take memory, so their number is
     // bounded.
     for batches in batches.chunks(workers.clamp(1, SEARCHES)) {
         let prepare = |at: usize| {
             let targets = batches.get(at)?;
-            Some((Batch::new(inputs, targets), search(targets)))
+            let batch = Batch::new(inputs, targets, writer.layout());
+            Some((batch, search(targets)))
         };
         let prepared = parallel::map(threads, batches.len(), prepare);
-        for (batch, frontiers) in prepared.into_iter().flatten() {
+        for ((batch, frontiers), number) in prepared.into_iter().flatten().zip(&mut numbers) {
+            writer.begin(number);
             flows.begin(threads, batch.ca_columns());
             for frontier in frontiers?.iter().rev() {
                 let alone = workers == 1 || batch.work(frontier, inputs) < LITTLE_WORK;
+                let (rows, row_len) = writer.rows_mut();
                 parallel::rows_with(
                     if alone { 1 } else { threads },
                     &mut balancers,
-                    routes.rows_mut(),
+                    rows,
                     row_len,
                     &mut spaces,
                     |scratch, balancer, lft| {
@@ -245,8 +247,10 @@ fn attempt(
                     },
                 );
             }
+            writer.end(number);
         }
     }
+    writer.finish();
     drop(balancers);
     Ok(Attempt { sent, loads })
 }
@@ -381,6 +385,15 @@ impl<'a> Inputs<'a> {
             Share::Listed => self.guid_order.contains_key(&port.guid),
             Share::Others => !self.guid_order.contains_key(&port.guid),
         }
+    }
+
+    /// The ranges of LIDs that are routed to some destination switches.
+    fn lids_of(&self, targets: &[SwitchIdx]) -> impl Iterator<Item = RangeInclusive<Lid>> {
+        let ports = targets
+            .iter()
+            .flat_map(|&target| self.lids.at_switch(target));
+        let ports = ports.filter(|port| self.is_routed(port));
+        ports.map(|port| port.range.base()..=port.range.last())
     }
 
     /// The channels of a switch.

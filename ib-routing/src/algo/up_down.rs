@@ -110,7 +110,7 @@ pub fn route(
         }
     }
     let threads = options.threads;
-    let mut routes = Routes::new_on(options.threads, engine, fabric, lids);
+    let mut routes = Routes::new_shared(engine, fabric, lids);
     port_balancing::route(
         fabric,
         lids,

@@ -38,7 +38,7 @@ impl RoutingEngine for Dor {
         lids: &LidMap,
         options: &RouteOptions,
     ) -> Result<Routes, RouteError> {
-        let mut routes = Routes::new_on(options.threads, &engine::DOR, fabric, lids);
+        let mut routes = Routes::new_shared(&engine::DOR, fabric, lids);
         route_shortest(fabric, lids, options, &mut routes)?;
         Ok(routes)
     }

@@ -46,17 +46,18 @@ impl RoutingEngine for MinHop {
         lids: &LidMap,
         options: &RouteOptions,
     ) -> Result<Routes, RouteError> {
-        let mut routes = Routes::new_on(options.threads, &engine::MINHOP, fabric, lids);
-        if is_direct(fabric, &senders(fabric, lids)) && !chooses_by_port(lids, options) {
-            routes.set_exits(lids);
-            let demands = Demands::new(fabric, lids, false);
-            let dag = ShortestPathDag::new(fabric, options);
-            let balance = Balance::new(fabric, &dag, &demands);
-            let choices = balance.choices();
-            choices.install(options.threads, fabric, &demands.trees, &mut routes);
-        } else {
+        if !is_direct(fabric, &senders(fabric, lids)) || chooses_by_port(lids, options) {
+            let mut routes = Routes::new_shared(&engine::MINHOP, fabric, lids);
             route_shortest(fabric, lids, options, &mut routes)?;
+            return Ok(routes);
         }
+        let mut routes = Routes::new_on(options.threads, &engine::MINHOP, fabric, lids);
+        routes.set_exits(lids);
+        let demands = Demands::new(fabric, lids, false);
+        let dag = ShortestPathDag::new(fabric, options);
+        let balance = Balance::new(fabric, &dag, &demands);
+        let choices = balance.choices();
+        choices.install(options.threads, fabric, &demands.trees, &mut routes);
         Ok(routes)
     }
 }

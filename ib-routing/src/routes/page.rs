@@ -20,7 +20,7 @@ pub(super) const BLOCKS: usize = 16;
 /// LIDs in one page.
 pub(super) const PAGE: usize = BLOCKS * BLOCK;
 
-/// Parts into which the pages of all switches are divided to find equal ones on several threads.
+/// Parts into which the pages of all switches are divided by their hashes, to group them on several threads.
 const PARTS: usize = 32;
 
 /// The entries of 1,024 LIDs. Those past the end of a table are unreachable.
@@ -43,46 +43,59 @@ pub(super) fn merge<'a>(
         parallel::count(BLOCKS);
         hasher.hash_one(entries(table))
     });
-    // Equal pages have equal hashes, so they are in the same part.
-    let parts = if threads == 1 { 1 } else { PARTS };
-    let merged = parallel::map(threads, parts, |part| {
-        let tables = hashes.iter().copied().zip(0..);
-        let tables = tables.filter(|(hash, _)| *hash as usize % parts == part);
-        merge_part(tables.collect(), &entries)
-    });
-    parallel::count(count / BLOCKS);
-    let mut pages = vec![None; count];
-    for (table, page) in merged.into_iter().flatten() {
-        if let Some(entry) = pages.get_mut(table) {
-            *entry = Some(page);
-        }
-    }
-    // Each table is in one part.
-    pages.into_iter().flatten().collect()
+    merge_hashed(threads, &hashes, entries)
 }
 
-/// Merges the pages of some tables, each with the hash of its entries.
-fn merge_part<'a>(
-    mut tables: Vec<(u64, usize)>,
-    entries: &impl Fn(usize) -> &'a [u8],
-) -> Vec<(usize, Page)> {
-    parallel::count(tables.len() * BLOCKS);
-    tables.sort_unstable();
-    let mut pages = Vec::with_capacity(tables.len());
-    for alike in tables.chunk_by(|(one, _), (other, _)| one == other) {
-        // Unequal pages with the same hash are rare: each equal to the last one but one is copied once more.
-        let mut last: Option<(&[u8], Page)> = None;
-        for &(_, table) in alike {
-            let own = entries(table);
-            let page = match &last {
-                Some((other, page)) if *other == own => Arc::clone(page),
-                _ => copy(own),
-            };
-            pages.push((table, Arc::clone(&page)));
-            last = Some((own, page));
-        }
+/// As [`merge`], with the hash of each page.
+fn merge_hashed<'a>(
+    threads: usize,
+    hashes: &[u64],
+    entries: impl Fn(usize) -> &'a [u8] + Sync + Send,
+) -> Vec<Page> {
+    let count = hashes.len();
+    let first = first_of_hash(threads, hashes);
+    let copies = parallel::map_many(threads, count, |table| {
+        parallel::count(BLOCKS);
+        let own = entries(table);
+        let first = first.get(table).copied().filter(|&first| first != table);
+        // Unequal pages with the same hash are rare, so there each has a copy.
+        let is_equal = first.is_some_and(|first| own == entries(first));
+        (!is_equal).then(|| copy(own))
+    });
+    parallel::count(count / BLOCKS);
+    let mut pages: Vec<Page> = Vec::with_capacity(count);
+    for (copy, first) in copies.into_iter().zip(first) {
+        // The first page of a hash has a copy, and comes before those that are equal to it.
+        let page = copy.or_else(|| pages.get(first).cloned());
+        pages.extend(page);
     }
     pages
+}
+
+/// For each table the first one whose page has the same hash.
+fn first_of_hash(threads: usize, hashes: &[u64]) -> Vec<usize> {
+    let parts = if threads == 1 { 1 } else { PARTS };
+    let found = parallel::map(threads, parts, |part| {
+        let tables = hashes.iter().copied().zip(0_usize..);
+        let tables = tables.filter(|(hash, _)| *hash as usize % parts == part);
+        let mut tables: Vec<(u64, usize)> = tables.collect();
+        parallel::count(tables.len());
+        tables.sort_unstable();
+        let alike = tables.chunk_by(|(one, _), (other, _)| one == other);
+        let first = alike.flat_map(|alike| {
+            let first = alike.first().map_or(0, |&(_, first)| first);
+            alike.iter().map(move |&(_, table)| (table, first))
+        });
+        first.collect::<Vec<_>>()
+    });
+    parallel::count(hashes.len() / BLOCKS);
+    let mut first = vec![0; hashes.len()];
+    for (table, found) in found.into_iter().flatten() {
+        if let Some(first) = first.get_mut(table) {
+            *first = found;
+        }
+    }
+    first
 }
 
 /// A page with these entries.
@@ -122,12 +135,19 @@ mod tests {
     }
 
     #[test]
+    fn tables_are_grouped_by_the_hash_of_their_pages() {
+        let hashes = [7, 8, 7, 9, 8, 7];
+        for threads in [1, 2] {
+            assert_eq!(first_of_hash(threads, &hashes), [0, 1, 0, 3, 1, 0]);
+        }
+    }
+
+    #[test]
     fn unequal_pages_with_the_same_hash_stay_apart() {
-        let tables = [[1; 64], [2; 64], [2; 64]];
-        let all = (0..3).map(|table| (7, table)).collect();
-        let merged = merge_part(all, &|at: usize| tables.get(at).unwrap());
-        let pages: Vec<u8> = merged.iter().map(|(_, page)| page[0]).collect();
-        assert_eq!(pages, [1, 2, 2]);
-        assert!(Arc::ptr_eq(&merged[1].1, &merged[2].1));
+        let tables = [[1; 64], [2; 64], [2; 64], [1; 64]];
+        let pages = merge_hashed(1, &[7; 4], |at| tables.get(at).unwrap());
+        let firsts: Vec<u8> = pages.iter().map(|page| page[0]).collect();
+        assert_eq!(firsts, [1, 2, 2, 1]);
+        assert!(Arc::ptr_eq(&pages[0], &pages[3]));
     }
 }

@@ -8,7 +8,7 @@
 use alloc::{borrow::Cow, vec, vec::Vec};
 
 use super::{
-    page::{self, BLOCK, PAGE},
+    page::{self, BLOCK, PAGE, Page},
     shared_lft::SharedLft,
 };
 use crate::algo::parallel;
@@ -181,13 +181,14 @@ impl Rows {
         found
     }
 
-    /// All rows in one piece, to write.
-    pub(super) fn whole_mut(&mut self) -> &mut [u8] {
-        if let Content::Shared(rows) = &self.content {
-            let mut all = Vec::with_capacity(rows.len() * self.len);
-            for row in rows {
-                all.extend(row.blocks().flatten());
-            }
+    /// All rows in one piece, to write. Shared ones are copied, on as many threads as `threads` says.
+    pub(super) fn whole_mut(&mut self, threads: usize) -> &mut [u8] {
+        if let Content::Shared(rows) = &mut self.content {
+            let mut all = vec![0; rows.len() * self.len];
+            parallel::rows(threads, rows, &mut all, self.len, |row, to| {
+                parallel::count(to.len() / BLOCK);
+                row.copy_to(to);
+            });
             self.content = Content::Whole(all);
         }
         match &mut self.content {
@@ -215,6 +216,28 @@ impl Rows {
             SharedLft::of(pages.collect(), blocks_in(len))
         });
         self.content = Content::Shared(rows.collect());
+    }
+
+    /// The rows that clones share; none if the rows are not divided.
+    pub(super) fn all_shared(&self) -> Vec<&SharedLft> {
+        match &self.content {
+            Content::Whole(_) => Vec::new(),
+            Content::Shared(rows) => rows.iter().collect(),
+        }
+    }
+
+    /// Replaces pages of shared rows: `columns` has those of all rows for each page, or none for a page that stays.
+    pub(super) fn set_pages(&mut self, columns: Vec<Vec<Page>>) {
+        let Content::Shared(rows) = &mut self.content else {
+            return;
+        };
+        let mut columns: Vec<_> = columns.into_iter().map(Vec::into_iter).collect();
+        for row in rows {
+            let pages = columns.iter_mut().enumerate();
+            let pages =
+                pages.filter_map(|(number, new)| new.next().or_else(|| row.page(number).cloned()));
+            *row = SharedLft::of(pages.collect(), blocks_in(self.len));
+        }
     }
 
     /// A row that clones share; `None` if the rows are not divided.
@@ -323,7 +346,7 @@ mod tests {
     fn what_lies_past_the_end_cannot_be_written() {
         let mut shared = rows();
         let mut whole = shared.clone();
-        whole.whole_mut();
+        whole.whole_mut(1);
         for rows in [&mut shared, &mut whole] {
             let before = rows.clone();
             rows.set(1, 128, 7);
@@ -343,7 +366,7 @@ mod tests {
     fn the_entries_of_one_value_are_replaced_in_one_row() {
         let mut shared = rows();
         let mut whole = shared.clone();
-        whole.whole_mut();
+        whole.whole_mut(1);
         for rows in [&mut shared, &mut whole] {
             rows.set(1, 3, 4);
             rows.set(2, 3, 4);
@@ -417,7 +440,7 @@ mod tests {
     fn rows_in_one_piece_equal_the_divided_ones() {
         let shared = rows();
         let mut whole = shared.clone();
-        assert_eq!(whole.whole_mut().len(), 3 * 128);
+        assert_eq!(whole.whole_mut(1).len(), 3 * 128);
         assert_eq!(whole, shared);
         assert!(whole.shared(0).is_none() && shared.shared(0).is_some());
         whole.set(2, 0, 1);

@@ -99,13 +99,23 @@ impl SharedLft {
 
     /// All entries.
     pub(super) fn entries(&self) -> Vec<u8> {
-        let mut all = self
-            .pages
-            .iter()
-            .flat_map(|page| **page)
-            .collect::<Vec<u8>>();
-        all.truncate(self.num_blocks() * BLOCK);
+        let mut all = vec![0; self.num_blocks() * BLOCK];
+        self.copy_to(&mut all);
         all
+    }
+
+    /// Copies all entries.
+    pub(super) fn copy_to(&self, all: &mut [u8]) {
+        for (to, from) in all.chunks_mut(PAGE).zip(self.pages.iter()) {
+            if let Some(from) = from.get(..to.len()) {
+                to.copy_from_slice(from);
+            }
+        }
+    }
+
+    /// A page.
+    pub(super) fn page(&self, number: usize) -> Option<&Page> {
+        self.pages.get(number)
     }
 
     /// An entry; `None`, or unreachable, past the end.

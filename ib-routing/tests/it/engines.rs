@@ -11,7 +11,7 @@ use ib_testkit::{
     data::torus_2qos_config,
     fabrics::{fabric, fabrics, generated},
 };
-use ib_wire::{Guid, PortNum};
+use ib_wire::{Guid, Lid, PortNum, addr::LidRange};
 
 fn route(engine: &SharedEngine, fabric: &Fabric) -> Result<VerifyReport, ib_routing::RouteError> {
     let lids = LidMap::assign(fabric, &LidOptions::default()).unwrap();
@@ -580,5 +580,39 @@ fn dor_loads_a_tree_as_opensms_does() {
         let fabric = tree_of_two_depths(spines, leaves, deep, cas);
         let dor = route(&engine::DOR, &fabric).unwrap().link_load.max;
         assert_eq!(dor, opensm, "{tree:?}");
+    }
+}
+
+/// Tables of more than 7,168 LIDs are written page by page, and smaller ones whole.
+#[test]
+fn the_ports_do_not_depend_on_how_far_the_lids_are_apart() {
+    let fabric = generated("fat-tree:radix=12,levels=3");
+    let near = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
+    let far = |lid: Lid| Lid(lid.0 * 16);
+    let ranges = near.destinations().iter().map(|end| {
+        let range = LidRange::try_new(far(end.range.base()), end.range.lmc()).unwrap();
+        (end.end, range)
+    });
+    let apart = LidMap::of_ranges(&fabric, ranges);
+    assert!(near.max_lid() < Lid(1000) && apart.max_lid() > Lid(7168));
+    let hosts: Vec<Guid> = near.destinations().iter().map(|end| end.guid).collect();
+    let listed = RouteOptions {
+        scatter_ports: Some(1),
+        guid_routing_order: hosts.iter().copied().step_by(40).collect(),
+        guid_routing_order_no_scatter: true,
+        ..RouteOptions::default()
+    };
+    for options in [RouteOptions::default(), listed] {
+        for engine in [&engine::MINHOP, &engine::UPDN] {
+            let both = [&near, &apart].map(|lids| engine.route(&fabric, lids, &options).unwrap());
+            let [tables, wide] = &both;
+            assert!(verify(&fabric, &apart, wide).is_clean());
+            for switch in fabric.switches().indices() {
+                for lid in (1..=near.max_lid().0).map(Lid) {
+                    let ports = (tables.port(switch, lid), wide.port(switch, far(lid)));
+                    assert_eq!(ports.0, ports.1, "{engine} {lid}");
+                }
+            }
+        }
     }
 }

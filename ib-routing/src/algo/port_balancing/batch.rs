@@ -2,7 +2,7 @@
 //!
 //! Each LID has a column: those of CAs first, by destination, then those of the switches themselves.
 //! So the LIDs of neighbouring destinations are one range of columns, whatever their numbers are, and a
-//! switch fills a row of columns before it copies that to its table.
+//! switch fills a row of columns before it copies that to the places of the LIDs in its table.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -15,12 +15,14 @@ use crate::{
     },
     index::SwitchIdx,
     lid::Destination,
+    routes::Layout,
 };
 
-/// Neighbouring LIDs in neighbouring columns.
+/// LIDs of neighbouring places in neighbouring columns.
 #[derive(Clone, Copy, Debug)]
 struct Run {
-    lid: usize,
+    /// Place of the first LID's entry in a table.
+    place: usize,
     column: usize,
     len: usize,
 }
@@ -42,8 +44,8 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    pub(super) fn new(inputs: &Inputs<'_>, targets: &[SwitchIdx]) -> Self {
-        let (mut columns, mut with_cas) = (Columns::new(inputs), 0);
+    pub(super) fn new(inputs: &Inputs<'_>, targets: &[SwitchIdx], layout: &Layout) -> Self {
+        let (mut columns, mut with_cas) = (Columns::new(inputs, layout), 0);
         let (mut cas, mut switches) = (Vec::from([0]), Vec::new());
         let mut ports: Vec<&Destination> = Vec::new();
         for (bit, &target) in targets.iter().enumerate() {
@@ -171,9 +173,9 @@ impl Batch {
                     break;
                 }
                 let common = run.column.max(columns.start)..(run.column + run.len).min(columns.end);
-                let lid = common.start - run.column + run.lid;
+                let place = common.start - run.column + run.place;
                 parallel::count(1 + common.len() / 8);
-                if let Some(entries) = lft.get_mut(lid..lid + common.len()) {
+                if let Some(entries) = lft.get_mut(place..place + common.len()) {
                     part(common, entries);
                 }
             }
@@ -182,16 +184,18 @@ impl Batch {
 }
 
 /// Gives LIDs their columns.
-struct Columns {
+struct Columns<'a> {
+    layout: &'a Layout,
     count: usize,
     runs: Vec<Run>,
     port_begins: Vec<bool>,
     siblings: bool,
 }
 
-impl Columns {
-    fn new(inputs: &Inputs<'_>) -> Self {
+impl<'a> Columns<'a> {
+    fn new(inputs: &Inputs<'_>, layout: &'a Layout) -> Self {
         Self {
+            layout,
             count: 0,
             runs: Vec::new(),
             port_begins: Vec::new(),
@@ -200,14 +204,15 @@ impl Columns {
     }
 
     fn add(&mut self, port: &Destination) {
-        let (lid, len) = (
-            usize::from(port.range.base().0),
+        // A range begins at a multiple of its length, so it is in one page.
+        let (place, len) = (
+            self.layout.place(port.range.base()),
             usize::from(port.range.lmc().lid_count()),
         );
         match self.runs.last_mut() {
-            Some(last) if last.lid + last.len == lid => last.len += len,
+            Some(last) if last.place + last.len == place => last.len += len,
             _ => self.runs.push(Run {
-                lid,
+                place,
                 column: self.count,
                 len,
             }),
