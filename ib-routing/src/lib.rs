@@ -69,7 +69,7 @@ pub use lid_matrix::LidMatrix;
 pub use options::RouteOptions;
 pub use port_pairs::PortPairs;
 pub use repair::{Repair, repair};
-pub use routes::{PairSls, Routes, SharedLft, SlTable};
+pub use routes::{PagePool, PairSls, Routes, SharedLft, SlTable};
 pub use verify::{VerifyReport, verify, verify_with};
 pub use vl::VlMap;
 

@@ -12,11 +12,11 @@ use core::ops::RangeInclusive;
 use ib_wire::{Lid, PortNum, Sl};
 
 use self::rows::Rows;
+pub use self::{page::PagePool, pair_sls::PairSls, shared_lft::SharedLft};
 pub(crate) use self::{
     page_writer::{Layout, PageWriter},
     rows::differing,
 };
-pub use self::{pair_sls::PairSls, shared_lft::SharedLft};
 use crate::{
     algo::parallel,
     engine::SharedEngine,

@@ -2,7 +2,7 @@
 
 use alloc::{boxed::Box, collections::BTreeMap, vec, vec::Vec};
 
-use ib_routing::SharedLft;
+use ib_routing::{PagePool, SharedLft};
 
 /// A table of blocks in a device. A block that was never read or written is unknown, which differs from a block
 /// of zeros.
@@ -89,6 +89,17 @@ impl RowBlocks {
             && core::mem::replace(known, false)
         {
             self.unknown = self.unknown.saturating_add(1);
+        }
+    }
+
+    /// Lets the page of a block share the memory of an equal page of a pool, if all its blocks are known.
+    fn merge_page(&mut self, block: u16, pool: &mut PagePool) {
+        let page = SharedLft::page_of(block);
+        let known = usize::from(page.start)..usize::from(page.end).min(self.known.len());
+        let known = self.known.get(known).unwrap_or_default();
+        // A row of routes has no page twice already.
+        if known.iter().all(|known| *known) && !self.row.has_clones() {
+            self.row.merge_page(block, pool);
         }
     }
 
@@ -203,6 +214,14 @@ impl KnownTable {
         // A table that expects a row has its memory.
         if matches!(self.content, Content::Blocks(_)) {
             self.expect(&SharedLft::unreachable(blocks));
+        }
+    }
+
+    /// Lets the blocks of the same page as a block, 1,024 LIDs of a forwarding table, share the memory of an equal page of a
+    /// pool, if the memory is [reserved](Self::reserve_row) and all of them are known.
+    pub(crate) fn merge_page(&mut self, block: u16, pool: &mut PagePool) {
+        if let Content::Row(row) = &mut self.content {
+            row.merge_page(block, pool);
         }
     }
 
@@ -390,6 +409,34 @@ mod tests {
             (Some(&[5; 64]), Some(&[6; 64]))
         );
         assert!(table.shared_row().is_none());
+    }
+
+    #[test]
+    fn pages_that_are_read_are_once_in_memory() {
+        let mut pool = PagePool::default();
+        let mut read = |blocks: [u8; 20]| {
+            let mut table = KnownTable::default();
+            table.reserve_row(20);
+            for (number, block) in (0..).zip(blocks) {
+                table.set(number, [block; 64]);
+                table.merge_page(number, &mut pool);
+            }
+            table
+        };
+        let mut other = [3; 20];
+        other[17] = 4;
+        let tables = [read([3; 20]), read([3; 20]), read(other)];
+        let block = |table: usize, block| core::ptr::from_ref(tables[table].block(block).unwrap());
+        assert!([1, 2].iter().all(|&table| block(table, 15) == block(0, 15)));
+        assert!(block(1, 16) == block(0, 16) && block(2, 16) != block(0, 16));
+        assert_eq!(tables[2].block(17), Some(&[4; 64]));
+        // A write leaves the other tables as they are.
+        let mut written = tables[0].clone();
+        written.set(2, [9; 64]);
+        assert_eq!(
+            (written.block(2), tables[1].block(2)),
+            (Some(&[9; 64]), Some(&[3; 64]))
+        );
     }
 
     #[test]

@@ -12,7 +12,7 @@ use alloc::{
 };
 use core::fmt;
 
-use ib_routing::SharedLft;
+use ib_routing::{PagePool, SharedLft};
 use ib_smp::{DrPath, NodeInfo};
 use ib_wire::{Guid, Lid, PortNum, addr::LidRange};
 
@@ -378,6 +378,14 @@ impl Subnet {
     pub(crate) fn reserve_lft(&mut self, id: NodeId, blocks: u16) {
         if let Some(switch) = self.forwarding_mut(id) {
             switch.lft_mut().reserve_row(blocks);
+        }
+    }
+
+    /// Lets the page of a block of a switch's linear table share the memory of an equal page of a pool, if all of the page
+    /// is known.
+    pub(crate) fn merge_lft_page(&mut self, id: NodeId, block: u16, pool: &mut PagePool) {
+        if let Some(switch) = self.forwarding_mut(id) {
+            switch.lft_mut().merge_page(block, pool);
         }
     }
 

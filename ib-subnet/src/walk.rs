@@ -24,6 +24,7 @@ use alloc::{
 };
 
 use ib_mad::{Attribute, AttributeId, Mad, MadStatus, Method};
+use ib_routing::PagePool;
 use ib_smp::{DrPath, NodeInfo, NodeType, PortInfo, PortInfoModifier, SmInfo, SwitchInfo};
 use ib_wire::{Guid, MKey, PortNum};
 
@@ -183,6 +184,8 @@ pub struct Walk {
     queue: VecDeque<Read>,
     findings: VecDeque<WalkFinding>,
     outcome: WalkOutcome,
+    /// The pages of the forwarding tables that were read: those of many switches are equal.
+    pages: PagePool,
 }
 
 impl Walk {
@@ -259,6 +262,7 @@ impl Walk {
             queue: VecDeque::new(),
             findings: VecDeque::new(),
             outcome: WalkOutcome::default(),
+            pages: PagePool::default(),
         }
     }
 

@@ -3,7 +3,7 @@
 //! Most pages of a large fabric are equal to the same page of other switches: of the tables of 47,824 LIDs, 188 MB,
 //! 11 MB are distinct.
 
-use alloc::{sync::Arc, vec, vec::Vec};
+use alloc::{collections::BTreeMap, sync::Arc, vec, vec::Vec};
 use core::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
@@ -29,6 +29,37 @@ pub(super) type Page = Arc<[u8; PAGE]>;
 /// A page of no reachable LID.
 pub(super) fn unreachable() -> Page {
     Arc::new([PortNum::UNREACHABLE.0; PAGE])
+}
+
+/// Number of pages of a pool below which none are looked for that only the pool holds.
+const FEW: usize = 1024;
+
+/// The different pages of tables that are read from switches, so that each is once in memory.
+#[derive(Clone, Debug, Default)]
+pub struct PagePool {
+    /// By the hash of their entries. Of unequal pages with the same hash the first one is here.
+    pages: BTreeMap<u64, Page>,
+    /// Number of pages from which on those that only the pool holds are removed.
+    limit: usize,
+}
+
+impl PagePool {
+    /// Replaces a page by the one of the pool that is equal to it, or adds it to the pool.
+    pub(super) fn merge(&mut self, page: &mut Page) {
+        let hash = FixedState::default().hash_one(page.as_slice());
+        if let Some(found) = self.pages.get(&hash) {
+            if found == page {
+                *page = Arc::clone(found);
+            }
+            return;
+        }
+        if self.pages.len() >= self.limit {
+            self.pages.retain(|_, page| Arc::strong_count(page) > 1);
+            // To look for pages only at twice the number costs little for each page.
+            self.limit = self.pages.len().max(FEW).saturating_mul(2);
+        }
+        self.pages.insert(hash, Arc::clone(page));
+    }
 }
 
 /// Copies the same page of `count` tables, of which `entries` returns each: at most 1,024 entries. Equal pages become one
@@ -140,6 +171,27 @@ mod tests {
         for threads in [1, 2] {
             assert_eq!(first_of_hash(threads, &hashes), [0, 1, 0, 3, 1, 0]);
         }
+    }
+
+    #[test]
+    fn a_pool_has_equal_pages_once_and_forgets_those_that_nobody_else_holds() {
+        let mut pool = PagePool::default();
+        let page = |value| Arc::new([value; PAGE]);
+        let (mut first, mut second, mut other) = (page(1), page(1), page(2));
+        for page in [&mut first, &mut second, &mut other] {
+            pool.merge(page);
+        }
+        assert!(Arc::ptr_eq(&first, &second) && !Arc::ptr_eq(&first, &other));
+        assert_eq!((first[0], other[0]), (1, 2));
+        for number in 0..10 * FEW {
+            let mut page = [0; PAGE];
+            page[..2].copy_from_slice(&(number as u16).to_be_bytes());
+            pool.merge(&mut Arc::new(page));
+        }
+        assert!(pool.pages.len() <= 2 * FEW);
+        let mut third = page(1);
+        pool.merge(&mut third);
+        assert!(Arc::ptr_eq(&first, &third));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! A forwarding table that shares its memory with others.
 
 use alloc::{sync::Arc, vec, vec::Vec};
-use core::slice;
+use core::{ops::Range, slice};
 
-use super::page::{self, BLOCK, BLOCKS, PAGE, Page};
+use super::page::{self, BLOCK, BLOCKS, PAGE, Page, PagePool};
 
 /// A switch's linear forwarding table, by LID. Its memory is divided into pages of 1,024 LIDs, which other tables share.
 ///
@@ -76,6 +76,20 @@ impl SharedLft {
         let page = self.page_mut(number / BLOCKS).filter(|_| is_inside);
         let block = page.and_then(|page| page.as_chunks_mut().0.get_mut(number % BLOCKS));
         block.map(|block| *block = *entries).is_some()
+    }
+
+    /// Lets the page of a block share the memory of an equal page of a pool, and adds it to the pool if there is none.
+    pub fn merge_page(&mut self, block: u16, pool: &mut PagePool) {
+        let page = Arc::make_mut(&mut self.pages).get_mut(usize::from(block) / BLOCKS);
+        if let Some(page) = page {
+            pool.merge(page);
+        }
+    }
+
+    /// The numbers of the blocks of the page that a block is in, in order.
+    pub fn page_of(block: u16) -> Range<u16> {
+        let first = block - block % BLOCKS as u16;
+        first..first.saturating_add(BLOCKS as u16)
     }
 
     /// The numbers of the blocks in which two tables differ, in order; `None` if they differ in their length. Pages that

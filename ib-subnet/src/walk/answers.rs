@@ -2,8 +2,8 @@
 
 use ib_mad::{Attribute, Mad};
 use ib_smp::{
-    MlnxExtPortInfo, NodeDescription, NodeInfo, PartitionKeyTable, PortInfo, PortInfoModifier,
-    SmInfo, SmpDirected, SwitchInfo,
+    LinearForwardingTable, MlnxExtPortInfo, NodeDescription, NodeInfo, PartitionKeyTable, PortInfo,
+    PortInfoModifier, SmInfo, SmpDirected, SwitchInfo,
 };
 
 use super::{Scope, Unresponsive, Walk, WalkFinding};
@@ -140,6 +140,10 @@ impl Walk {
                     }
                     Err(_) => false,
                 },
+                LinearForwardingTable::ID => {
+                    self.on_forwarding_table(subnet, port, read.modifier, data);
+                    true
+                }
                 MlnxExtPortInfo::ID => {
                     if let (Ok((info, _)), Some(port)) =
                         (MlnxExtPortInfo::parse(data, 0), subnet.port_mut(port))

@@ -41,6 +41,25 @@ impl Walk {
         }
     }
 
+    /// Records a block of a switch's linear table. Once its page is complete, it is in memory only once.
+    pub(super) fn on_forwarding_table(
+        &mut self,
+        subnet: &mut Subnet,
+        port: PortId,
+        modifier: u32,
+        data: &[u8; 64],
+    ) {
+        let block = Block {
+            port,
+            attribute: LinearForwardingTable::ID,
+            modifier,
+        };
+        subnet.record(block, data);
+        if let Ok(number) = u16::try_from(modifier) {
+            subnet.merge_lft_page(port.node, number, &mut self.pages);
+        }
+    }
+
     /// Records a block of a P_Key table. Tables are filled from the front: if a block ends with a free entry, the
     /// blocks after it are empty.
     pub(super) fn on_p_key_table(
