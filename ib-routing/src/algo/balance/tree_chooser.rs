@@ -77,13 +77,33 @@ pub(super) fn groups(trees: &[Demand], side_by_side: usize) -> Vec<Group> {
     groups
 }
 
-/// Maps each next hop of a few.
+/// The number of the first next hop with the least sum of its key and the routes that pass the switch at its end.
 #[inline(always)]
-fn each<T, const LEN: usize>(
+fn least<const LEN: usize>(
     next_hops: &[NextHop; LEN],
-    map: impl FnMut(&NextHop) -> T,
-) -> [T; LEN] {
-    next_hops.each_ref().map(map)
+    keys: &[i64; LEN],
+    passing: impl Fn(&NextHop) -> u64,
+) -> usize {
+    let (mut least, mut best) = (i64::MAX, 0);
+    for (number, (key, next_hop)) in keys.iter().zip(next_hops).enumerate() {
+        let key = key + passing(next_hop) as i64;
+        (least, best) = if key < least {
+            (key, number)
+        } else {
+            (least, best)
+        };
+    }
+    best
+}
+
+/// Adds routes to one of a few keys.
+///
+/// An index that is known only at run time would keep the keys in memory, so each key gets the routes or nothing.
+#[inline(always)]
+fn add_to<const LEN: usize>(keys: &mut [i64; LEN], best: usize, routes: u64) {
+    for (number, key) in keys.iter_mut().enumerate() {
+        *key += if number == best { routes as i64 } else { 0 };
+    }
 }
 
 /// The routes of one tree of a group at a switch.
@@ -273,32 +293,25 @@ impl TreeChooser {
             return;
         };
         let part = share(self.expected[switch], LEN);
-        let mut ahead = each(next_hops, |next_hop| {
+        let mut ahead = [0; LEN];
+        for (ahead, next_hop) in ahead.iter_mut().zip(next_hops) {
             self.expected[next_hop.to()] += part;
-            self.splits[next_hop.channel].ahead - part as i64
-        });
-        let passing = each(next_hops, |next_hop| self.flow[next_hop.to()]);
+            let split = &mut self.splits[next_hop.channel];
+            split.even += part;
+            *ahead = split.ahead - part as i64;
+        }
         let routes = self.flow[switch];
         for (tree, (place, routes)) in places.iter_mut().zip(routes).enumerate() {
-            let (mut least, mut best) = (i64::MAX, 0);
-            for (number, (ahead, passing)) in ahead.iter().zip(&passing).enumerate() {
-                let key = ahead + of_tree(passing, tree) as i64;
-                (least, best) = if key < least {
-                    (key, number)
-                } else {
-                    (least, best)
-                };
-            }
-            if let (Some(ahead), Some(next_hop)) = (ahead.get_mut(best), next_hops.get(best)) {
-                *ahead += routes as i64;
+            let passing = |next_hop: &NextHop| of_tree(&self.flow[next_hop.to()], tree);
+            let best = least(next_hops, &ahead, passing);
+            add_to(&mut ahead, best, routes);
+            if let Some(next_hop) = next_hops.get(best) {
                 *place = next_hop.place();
                 self.pass_on(next_hop, tree, routes);
             }
         }
         for (next_hop, ahead) in next_hops.iter().zip(ahead) {
-            let split = &mut self.splits[next_hop.channel];
-            split.even += part;
-            split.ahead = ahead;
+            self.splits[next_hop.channel].ahead = ahead;
         }
     }
 
@@ -418,36 +431,26 @@ impl TreeChooser {
         let Some(next_hops) = next_hops.first_chunk::<LEN>() else {
             return;
         };
-        let mut keys = each(next_hops, |next_hop| {
-            self.load[next_hop.channel] + self.weight[next_hop.to()]
-        });
+        let mut keys = [0; LEN];
+        for (key, next_hop) in keys.iter_mut().zip(next_hops) {
+            *key = (self.load[next_hop.channel] + self.weight[next_hop.to()]) as i64;
+        }
         let before = keys;
-        let passing = each(next_hops, |next_hop| {
-            if DIRECT {
-                self.flow[next_hop.to()]
-            } else {
-                [0; SIDE_BY_SIDE]
-            }
-        });
         let routes = self.flow[switch];
         for (tree, (place, routes)) in places.iter_mut().zip(routes).enumerate() {
-            let (mut least, mut best) = (u64::MAX, 0);
-            for (number, (key, passing)) in keys.iter().zip(&passing).enumerate() {
-                let key = key + of_tree(passing, tree);
-                (least, best) = if key < least {
-                    (key, number)
-                } else {
-                    (least, best)
-                };
-            }
-            if let (Some(key), Some(next_hop)) = (keys.get_mut(best), next_hops.get(best)) {
-                *key += routes;
+            let passing = |next_hop: &NextHop| match DIRECT {
+                true => of_tree(&self.flow[next_hop.to()], tree),
+                false => 0,
+            };
+            let best = least(next_hops, &keys, passing);
+            add_to(&mut keys, best, routes);
+            if let Some(next_hop) = next_hops.get(best) {
                 *place = next_hop.place();
                 self.pass_on(next_hop, tree, routes);
             }
         }
         for (next_hop, (key, before)) in next_hops.iter().zip(keys.into_iter().zip(before)) {
-            self.load[next_hop.channel] += key - before;
+            self.load[next_hop.channel] += (key - before) as u64;
         }
     }
 
