@@ -155,6 +155,8 @@ impl Walk {
     ) {
         let is_everything = self.scope == Scope::Everything;
         let number = self.number;
+        // The route to the own port does not lead out and back.
+        let is_own = behind.is_some() && subnet.own_port() == Some(here);
         let is_restarted = behind.is_none_or(|port| {
             subnet
                 .port(port)
@@ -169,7 +171,9 @@ impl Walk {
         let is_new = port.reach().is_none();
         if is_new || is_everything || is_restarted {
             port.note_asked(number);
-            port.set_reach(reach);
+            if !is_own {
+                port.set_reach(reach);
+            }
             subnet.set_port_guid(here, info.port_guid());
             self.ask(ReadTarget::Port(here), PortInfo::ID, here.port.0.into());
         }

@@ -588,3 +588,18 @@ fn an_unmarked_walk_is_over_at_once() {
     assert_eq!(outcome, ib_subnet::WalkOutcome::default());
     assert_eq!(lab.subnet.nodes().count(), 8);
 }
+
+/// A link in Initialize may lead to a host that was restarted, so its port is read again.
+#[test]
+fn the_own_port_that_is_found_from_outside_keeps_its_route_of_no_hops() {
+    let mut lab = walked_line();
+    let own = lab.subnet.own_port().unwrap();
+    let t0 = PortId::management(lab.node("t0"));
+    lab.ports(&[t0]);
+    assert!(
+        lab.reads(PortInfo::ID)
+            .contains(&(ReadTarget::Port(own), 1))
+    );
+    let route = lab.subnet.route(own).unwrap();
+    assert_eq!(route.path().hop_count(), 0);
+}
