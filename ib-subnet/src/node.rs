@@ -25,8 +25,6 @@ pub struct SubnetNode {
     trust: Trust,
     all_speeds: AllSpeeds,
     silent: bool,
-    /// True if no cables led to the node when the routes were derived last.
-    cut_off: bool,
     /// Number of the walk in which the node was last read.
     read_in: u32,
     /// [Version](crate::Subnet::version) of the subnet since which at most the forwarding tables of the node have been changed.
@@ -151,7 +149,6 @@ impl SubnetNode {
             trust: Trust::Given,
             all_speeds: AllSpeeds::Unasked,
             silent: false,
-            cut_off: false,
             read_in: 0,
             version: 0,
         }
@@ -230,13 +227,14 @@ impl SubnetNode {
                     .is_some_and(|entry| entry.has_reach(&self.reach)))
     }
 
-    /// Returns true if no cables led to the node when the routes were derived last: the stored route is broken.
-    pub(crate) const fn is_cut_off(&self) -> bool {
-        self.cut_off
-    }
-
-    pub(crate) const fn set_cut_off(&mut self, cut_off: bool) {
-        self.cut_off = cut_off;
+    /// Returns true if the route to the switch `here` and on by `port` is a better one to the node than the stored one, or
+    /// another one to its end port `entry`.
+    pub(crate) fn gains_behind(&self, here: &Self, port: PortNum, entry: PortNum) -> bool {
+        self.reach.is_after(&here.reach, port)
+            || !self.is_switch()
+                && self
+                    .port(entry)
+                    .is_some_and(|entry| !entry.is_behind(&here.reach, port))
     }
 
     /// Records that a request was not answered. Returns whether it is the first one since the last walk began.

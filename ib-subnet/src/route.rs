@@ -6,6 +6,7 @@
 //! exists only while the tables between the own port and that switch lead there and back.
 
 use alloc::boxed::Box;
+use core::cmp::Ordering;
 
 use ib_mad::{AttributeId, Mad, MadAddress, Method};
 use ib_smp::{DrPath, SmpDirected};
@@ -120,24 +121,35 @@ impl From<&Reach> for StoredReach {
     }
 }
 
+impl StoredPath {
+    /// The ports in order.
+    fn ports(&self) -> &[u8] {
+        let ports = match self {
+            Self::Short { hop_count, ports } => ports.get(..usize::from(*hop_count)),
+            Self::Long(path) => path.initial_path().get(1..=usize::from(path.hop_count())),
+        };
+        ports.unwrap_or_default()
+    }
+}
+
 impl StoredReach {
-    /// Returns true if this is the route that leads to `here` and on by `port`. False for long routes.
+    /// Returns true if this is the route that leads to `here` and on by `port`.
     pub(crate) fn is_behind(&self, here: &Self, port: PortNum) -> bool {
-        let StoredPath::Short { hop_count, ports } = &self.path else {
-            return false;
-        };
-        let StoredPath::Short {
-            hop_count: before,
-            ports: first,
-        } = &here.path
-        else {
-            return false;
-        };
-        let at = usize::from(*before);
         self.start == here.start
-            && before.checked_add(1) == Some(*hop_count)
-            && ports.get(at) == Some(&port.0)
-            && ports.get(..at) == first.get(..at)
+            && self.path.ports().split_last() == Some((&port.0, here.path.ports()))
+    }
+
+    /// Returns true if the directed part of the route that leads to `here` and on by `port` is shorter than this one, or
+    /// equally long and before it in the order of ports.
+    pub(crate) fn is_after(&self, here: &Self, port: PortNum) -> bool {
+        let (ports, first) = (self.path.ports(), here.path.ports());
+        match ports.len().cmp(&first.len().saturating_add(1)) {
+            Ordering::Less => false,
+            Ordering::Equal => ports
+                .split_last()
+                .is_some_and(|(last, before)| (before, *last) > (first, port.0)),
+            Ordering::Greater => true,
+        }
     }
 
     /// The directed part.

@@ -5,9 +5,10 @@
 //! the cables, breadth-first from the own node. When a cable is removed the routes are stale, and
 //! [`Subnet::refresh_paths`] derives them again and returns the nodes that cannot be reached any more.
 
+mod paths;
+
 use alloc::{
     collections::{BTreeMap, VecDeque},
-    vec,
     vec::Vec,
 };
 use core::fmt;
@@ -16,6 +17,7 @@ use ib_routing::{PagePool, SharedLft};
 use ib_smp::{DrPath, NodeInfo};
 use ib_wire::{Guid, Lid, PortNum, addr::LidRange};
 
+use self::paths::Paths;
 use crate::{
     MKeys, SmpRoute, SubnetNode, SubnetPort, SubnetSwitch,
     looks::Looks,
@@ -98,7 +100,7 @@ pub struct Subnet {
     walk: u32,
     /// True if any node has lost its trust, which is rare.
     distrusts: bool,
-    paths_stale: bool,
+    paths: Paths,
     /// Increases with every change of a node.
     version: u64,
     looks: Looks,
@@ -221,6 +223,7 @@ impl Subnet {
     pub fn continue_from(&mut self, switch: NodeId) {
         if let Some(switch) = self.switch_mut(switch) {
             switch.permit_start();
+            self.paths.permit_starts();
         }
     }
 
@@ -396,93 +399,6 @@ impl Subnet {
         switch.is_some_and(|switch| switch.lft_mut().share(row))
     }
 
-    /// Derives the directed routes from the cables again if a cable was removed since the last time, or if a node was
-    /// connected to which no cables led, breadth-first from the own node, ports in order.
-    pub fn refresh_paths(&mut self) -> PathChanges {
-        if !core::mem::take(&mut self.paths_stale) {
-            return PathChanges::default();
-        }
-        self.derive_paths()
-    }
-
-    fn derive_paths(&mut self) -> PathChanges {
-        let mut changes = PathChanges::default();
-        let Some(own) = self.own else {
-            return changes;
-        };
-        self.note_change();
-        let mut reached = vec![false; self.nodes.len()];
-        if let Some(own) = reached.get_mut(own.node.index()) {
-            *own = true;
-        }
-        let mut queue = VecDeque::from([own.node]);
-        let mut cables: Vec<(PortNum, PortId)> = Vec::new();
-        while let Some(id) = queue.pop_front() {
-            let Some(node) = self.node(id) else { continue };
-            let forwards = node.is_switch();
-            if !forwards && id != own.node {
-                continue;
-            }
-            cables.clear();
-            let from = node
-                .ports()
-                .filter(|&(port, _)| forwards || port == own.port);
-            cables.extend(from.filter_map(|(port, record)| Some((port, record.peer()?))));
-            for &(port, peer) in &cables {
-                let via = PortId { node: id, port };
-                let Some(far) = self.node(peer.node) else {
-                    continue;
-                };
-                let is_reached = reached.get(peer.node.index()) == Some(&true);
-                if far.is_switch() && is_reached {
-                    continue;
-                }
-                let is_kept = self
-                    .node(id)
-                    .is_some_and(|here| far.is_behind(here, port, peer.port));
-                // Only the routes that change are made anew.
-                let next = match is_kept {
-                    true => None,
-                    false => match self.reach_behind(via) {
-                        Some(next) => Some(next),
-                        None => continue,
-                    },
-                };
-                let Some(far) = self.route_mut(peer.node) else {
-                    continue;
-                };
-                if let Some(next) = next
-                    && !far.is_switch()
-                    && peer.node != own.node
-                    && let Some(port) = far.port_mut(peer.port)
-                {
-                    port.set_reach(next);
-                }
-                if is_reached {
-                    continue;
-                }
-                match next {
-                    Some(next) if far.set_reach(next, Some(via)) => changes.moved.push(peer.node),
-                    Some(_) => {}
-                    None => far.set_found_via(via),
-                }
-                if let Some(reached) = reached.get_mut(peer.node.index()) {
-                    *reached = true;
-                }
-                queue.push_back(peer.node);
-            }
-        }
-        for ((id, node), reached) in (0..).map(NodeId).zip(&mut self.nodes).zip(reached) {
-            if let Some(node) = node {
-                node.set_cut_off(!reached);
-                if !reached {
-                    changes.unreachable.push(id);
-                }
-            }
-        }
-        changes
-    }
-
     /// Begins a walk: silent nodes are asked again. A walk of everything also trusts all GUIDs again.
     pub(crate) fn begin_walk(&mut self, everything: bool) -> u32 {
         self.walk = self.walk.wrapping_add(1);
@@ -496,8 +412,22 @@ impl Subnet {
         self.walk
     }
 
-    pub(crate) const fn set_own_port(&mut self, own: PortId) {
+    pub(crate) fn set_own_port(&mut self, own: PortId) {
+        if self.own.is_some_and(|before| before != own) {
+            self.paths.lose_track();
+        }
         self.own = Some(own);
+    }
+
+    /// Records the route by which a node answered.
+    pub(crate) fn set_reach(&mut self, id: NodeId, reach: Reach, found_via: Option<PortId>) {
+        let Some(node) = self.node_mut(id) else {
+            return;
+        };
+        let before = node.found_via();
+        if node.set_reach(reach, found_via) || before != found_via {
+            self.paths.lose_track();
+        }
     }
 
     /// Adds an unknown node, or replaces a known one that reports another type or number of ports under the same
@@ -559,6 +489,10 @@ impl Subnet {
         };
         self.note_change();
         self.num_nodes = self.num_nodes.saturating_sub(1);
+        self.paths.forget(id);
+        if self.own.is_some_and(|own| own.node == id) {
+            self.paths.lose_track();
+        }
         if let Ok(place) = self.switches.binary_search(&id) {
             self.switches.remove(place);
         }
@@ -567,13 +501,15 @@ impl Subnet {
             if self.by_port_guid.get(&record.guid()) == Some(&here) {
                 self.by_port_guid.remove(&record.guid());
             }
-            if let Some(peer) = record.peer().and_then(|peer| self.port_mut(peer))
-                && peer.peer() == Some(here)
+            if let Some(peer) = record.peer()
+                && let Some(there) = self.port_mut(peer)
+                && there.peer() == Some(here)
             {
-                peer.disconnect();
+                there.disconnect();
+                self.note_removed_cable(here, peer);
             }
         }
-        self.paths_stale = true;
+        self.paths.set_stale();
     }
 
     /// Connects two ports by a cable that the present walk has seen. Returns false, and changes nothing, if the
@@ -583,11 +519,11 @@ impl Subnet {
         let mut stale = Vec::new();
         for (here, other) in [(a, b), (b, a)] {
             let Some(port) = self.port(here) else {
-                return false;
+                return self.refuse_cable();
             };
             match port.peer() {
                 Some(peer) if peer != other && port.is_cable_confirmed_in(walk) => {
-                    return false;
+                    return self.refuse_cable();
                 }
                 Some(peer) if peer != other => stale.push(here),
                 _ => {}
@@ -600,10 +536,17 @@ impl Subnet {
             if let Some(port) = self.port_mut(port) {
                 port.connect(other, walk);
             }
-            // Its route is the one by the cable that it had before.
-            self.paths_stale |= self.node(port.node).is_some_and(SubnetNode::is_cut_off);
+        }
+        for (port, other) in [(a, b), (b, a)] {
+            self.note_cable(port, other);
         }
         true
+    }
+
+    /// Leaves out a cable. A node that answered over it alone has a route over no cable. Returns false.
+    fn refuse_cable(&mut self) -> bool {
+        self.paths.lose_track();
+        false
     }
 
     /// Returns true if a cable that an earlier walk saw ends at one of the two ports but not at the other.
@@ -619,13 +562,9 @@ impl Subnet {
     pub(crate) fn unlink(&mut self, port: PortId) {
         let peer = self.port_mut(port).and_then(SubnetPort::disconnect);
         let Some(peer) = peer else { return };
-        // Routes to switches that lead over other cables stay as they are.
-        let leads = |from: PortId, to: PortId| {
-            let far = self.node(to.node).filter(|far| far.is_switch());
-            far.is_none_or(|far| far.found_via() == Some(from))
-        };
-        let is_used = leads(port, peer) || leads(peer, port);
-        self.paths_stale |= is_used;
+        for (from, to) in [(port, peer), (peer, port)] {
+            self.note_removed_cable(from, to);
+        }
         if let Some(there) = self.port_mut(peer)
             && there.peer() == Some(port)
         {

@@ -340,7 +340,7 @@ impl Walk {
         let mut gone: Vec<NodeId> = Vec::new();
         for (id, node) in subnet.nodes() {
             // A node that was cut off for a while and connected again by another cable is not gone.
-            let missed = self.scope == Scope::Everything || node.is_cut_off();
+            let missed = self.scope == Scope::Everything || subnet.is_cut_off(id);
             if missed && !node.is_read_in(self.number) {
                 gone.push(id);
             }

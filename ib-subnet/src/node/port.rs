@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use ib_smp::{MlnxExtPortInfo, PortInfo, PortState, SlToVlMappingTable, VendorLinkSpeeds};
-use ib_wire::{Guid, Mtu, PKey, Rate, addr::LidRange};
+use ib_wire::{Guid, Mtu, PKey, PortNum, Rate, addr::LidRange};
 
 use crate::{
     KnownTable, PortId,
@@ -271,6 +271,12 @@ impl SubnetPort {
     pub(crate) fn has_reach(&self, reach: &StoredReach) -> bool {
         let stored = self.more.as_ref().and_then(|more| more.reach.as_ref());
         stored == Some(reach)
+    }
+
+    /// Returns true if the stored route to the port is the one that leads to `here` and on by `port`.
+    pub(crate) fn is_behind(&self, here: &StoredReach, port: PortNum) -> bool {
+        let stored = self.more.as_ref().and_then(|more| more.reach.as_ref());
+        stored.is_some_and(|stored| stored.is_behind(here, port))
     }
 
     pub(crate) fn set_reach(&mut self, reach: Reach) {

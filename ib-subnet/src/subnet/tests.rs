@@ -37,7 +37,9 @@ fn ring() -> (Subnet, NodeId, [NodeId; 3]) {
     for (here, there) in [(0, 1), (1, 2), (2, 0)] {
         assert!(subnet.link(at(switches[here], 2), at(switches[there], 3)));
     }
-    subnet.paths_stale = true;
+    // They were added without routes.
+    subnet.paths.lose_track();
+    subnet.paths.set_stale();
     subnet.refresh_paths();
     (subnet, own, switches)
 }
@@ -118,14 +120,14 @@ fn a_removed_cable_moves_the_nodes_behind_it_and_cuts_off_those_without_another(
     subnet.unlink(at(third, 3));
     let changes = subnet.refresh_paths();
     assert_eq!((changes.moved, changes.unreachable), (vec![], vec![second]));
-    assert!(subnet.node(second).unwrap().is_cut_off());
-    assert!(!subnet.node(own).unwrap().is_cut_off());
+    assert!(subnet.is_cut_off(second));
+    assert!(!subnet.is_cut_off(own));
     // A cable that leads to it again makes the routes stale.
     subnet.begin_walk(false);
     assert!(subnet.link(at(third, 4), at(second, 4)));
     assert_eq!(subnet.refresh_paths().moved, [second]);
     assert_eq!(path(&subnet, second), "0,1,3,4");
-    assert!(!subnet.node(second).unwrap().is_cut_off());
+    assert!(!subnet.is_cut_off(second));
 }
 
 #[test]

@@ -93,10 +93,8 @@ impl Walk {
                         port.state() != PortState::ACTIVE || port.peer().is_none()
                     })
                 });
-                if self.scope == Scope::Everything
-                    && let Some(node) = subnet.node_mut(id)
-                {
-                    node.set_reach(reach, behind);
+                if self.scope == Scope::Everything {
+                    subnet.set_reach(id, reach, behind);
                 }
                 if self.scope == Scope::Everything || may_be_restarted {
                     if let Some(node) = subnet.node_mut(id) {

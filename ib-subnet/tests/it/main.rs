@@ -9,3 +9,4 @@ mod lab;
 mod partial;
 mod reach;
 mod requests;
+mod routes;
