@@ -5,18 +5,18 @@ use crate::digits::{Digits, hexadecimal};
 /// Size of an entry: up to six bytes of text, and the length in the last one.
 const ENTRY: usize = 8;
 
-/// The text of each byte that is a character or part of none, its length in the last byte.
-static ESCAPED: [[u8; ENTRY]; 256] = escaped();
+/// The text of each byte that is a character or part of none, its length in the highest byte.
+static ESCAPED: [u64; 256] = escaped();
 
 #[allow(
     clippy::indexing_slicing,
     reason = "evaluated at compile time, where an index past the end is an error"
 )]
-const fn escaped() -> [[u8; ENTRY]; 256] {
-    let mut table = [[0; ENTRY]; 256];
+const fn escaped() -> [u64; 256] {
+    let mut table = [0; 256];
     let mut byte = 0;
     while byte < table.len() {
-        table[byte] = escape(byte as u8);
+        table[byte] = u64::from_le_bytes(escape(byte as u8));
         byte += 1;
     }
     table
@@ -58,10 +58,9 @@ pub(crate) fn may_begin_character(byte: u8, after: &[u8]) -> bool {
 /// The text of a byte that is a character or part of none.
 #[inline(always)]
 pub(crate) fn of_byte(byte: u8) -> Digits<ENTRY> {
-    let bytes = ESCAPED.get(usize::from(byte)).copied().unwrap_or_default();
-    let [.., len] = bytes;
+    let entry = ESCAPED.get(usize::from(byte)).copied().unwrap_or_default();
     Digits {
-        bytes,
-        len: len.into(),
+        bytes: entry.to_le_bytes(),
+        len: (entry >> 56) as usize % ENTRY,
     }
 }
