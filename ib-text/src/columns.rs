@@ -149,7 +149,7 @@ impl Columns {
                 return self.print_any(line, case);
             };
             run.format
-                .write(&mut cursor, wanted.structure(case, offset));
+                .write(&mut cursor, offset, wanted.structure(case, offset));
         }
         cursor.constant(close);
         let len = cursor.len();
@@ -178,7 +178,8 @@ impl Columns {
                 if index > 0 {
                     line.byte(b',');
                 }
-                column.value.print(line, wanted.structure(case, offset));
+                let structure = wanted.structure(case, offset);
+                column.value.print(line, offset, structure);
             }
             if is_list {
                 line.byte(b']');

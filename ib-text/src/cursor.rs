@@ -118,7 +118,7 @@ impl<'a> Cursor<'a> {
 
     /// Writes constant text and the hexadecimal digits of eight bytes after it.
     #[inline(always)]
-    pub(crate) fn octets(&mut self, before: &Constant, bytes: [u8; 8]) {
+    pub(crate) fn octets(&mut self, before: &Constant, bytes: &[u8; 8]) {
         self.labelled(before, |room| sixteen_digits(room, bytes));
     }
 
@@ -228,15 +228,17 @@ impl<'a> Cursor<'a> {
         {
             return self.text(bytes);
         }
-        let mut rest = bytes;
-        while let Some((&byte, after)) = rest.split_first() {
-            if escape::may_begin_character(byte, after) {
-                rest = self.json_character(rest);
-            } else {
-                self.digits(escape::of_byte(byte));
-                rest = after;
+        self.aside(|cursor| {
+            let mut rest = bytes;
+            while let Some((&byte, after)) = rest.split_first() {
+                if escape::may_begin_character(byte, after) {
+                    cursor.aside(|cursor| rest = cursor.json_character(rest));
+                } else {
+                    cursor.digits(escape::of_byte(byte));
+                    rest = after;
+                }
             }
-        }
+        });
     }
 
     /// Writes the first character of `bytes`, which takes several; or the bytes that look like the start of one.
@@ -274,7 +276,7 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub fn hex(&mut self, value: u64, digits: usize) {
         let mut all = [0; DIGITS];
-        sixteen_digits(&mut all, value.to_be_bytes());
+        sixteen_digits(&mut all, &value.to_be_bytes());
         let few = all.len().saturating_sub(digits);
         self.text(all.get(few..).unwrap_or_default());
     }
@@ -288,7 +290,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Writes bytes in hexadecimal.
-    #[inline]
+    #[inline(always)]
     pub fn hex_bytes(&mut self, bytes: &[u8]) {
         let len = bytes.len() * 2;
         hex_digits(self.room.get_mut(..len).unwrap_or_default(), bytes);

@@ -9,7 +9,7 @@ mod format;
 
 use ib_wire::table::Layout;
 
-use crate::{Constant, Cursor, Line, last::Last};
+use crate::{Line, last::Last};
 pub use format::FieldFormat;
 
 /// The format of fields.
@@ -28,6 +28,9 @@ pub enum Style {
 #[derive(Debug)]
 pub struct FieldPrinter {
     style: Style,
+    /// The layouts that it has seen.
+    layouts: Vec<&'static Layout>,
+    /// What prints each of them.
     headers: Vec<HeaderPrinter>,
     /// The position at which the search for the next layout starts: headers come in the same order again and again.
     next: usize,
@@ -36,9 +39,6 @@ pub struct FieldPrinter {
 /// Prints the structures of one layout.
 #[derive(Debug)]
 struct HeaderPrinter {
-    layout: &'static Layout,
-    /// Text before the structure's offset; only JSON prints the offset.
-    name: Vec<Constant>,
     format: FieldFormat,
     /// Equal if the offset is too.
     last: Last<usize>,
@@ -49,6 +49,7 @@ impl FieldPrinter {
     pub fn new(style: Style) -> Self {
         Self {
             style,
+            layouts: Vec::new(),
             headers: Vec::new(),
             next: 0,
         }
@@ -74,7 +75,7 @@ impl FieldPrinter {
         let structure = bytes.get(..layout.len).unwrap_or_default();
         match header.last.find(&offset, structure) {
             Some(text) => line.repeat(text),
-            None => header.print(self.style, line, offset, structure),
+            None => header.print(line, offset, structure),
         }
     }
 
@@ -88,47 +89,30 @@ impl FieldPrinter {
     /// The index of what prints `layout`.
     #[inline]
     fn index(&mut self, layout: &'static Layout) -> usize {
-        let is_it = |header: &HeaderPrinter| std::ptr::eq(header.layout, layout);
-        if self.headers.get(self.next).is_some_and(is_it) {
+        let is_it = |known: &&'static Layout| std::ptr::eq(*known, layout);
+        if self.layouts.get(self.next).is_some_and(is_it) {
             return self.next;
         }
-        self.headers.iter().position(is_it).unwrap_or_else(|| {
-            self.headers.push(HeaderPrinter::new(self.style, layout));
-            self.headers.len() - 1
-        })
+        let index = self.layouts.iter().position(is_it);
+        index.unwrap_or_else(|| self.learn(layout))
+    }
+
+    #[cold]
+    fn learn(&mut self, layout: &'static Layout) -> usize {
+        self.layouts.push(layout);
+        self.headers.push(HeaderPrinter {
+            format: FieldFormat::of_layout(self.style, layout),
+            last: Last::default(),
+        });
+        self.headers.len() - 1
     }
 }
 
 impl HeaderPrinter {
-    fn new(style: Style, layout: &'static Layout) -> Self {
-        let name = match style {
-            Style::Json => format!("{{\"name\":\"{}\",\"offset\":", layout.name),
-            Style::Plain => format!("{:<8} ", layout.name),
-        };
-        Self {
-            layout,
-            name: Constant::blocks(&name).collect(),
-            format: FieldFormat::of_layout(style, layout),
-            last: Last::default(),
-        }
-    }
-
-    #[inline(never)]
-    fn print(&mut self, style: Style, line: &mut Line, offset: usize, structure: &[u8]) {
+    #[inline]
+    fn print(&mut self, line: &mut Line, offset: usize, structure: &[u8]) {
         let start = line.len();
-        let name = self.name.len() * Cursor::STEP;
-        let mut cursor = line.room(name + Cursor::DECIMAL + self.format.room());
-        for text in &self.name {
-            cursor.constant(text);
-        }
-        match (style, u8::try_from(offset)) {
-            (Style::Plain, _) => {}
-            (Style::Json, Ok(offset)) => cursor.small(&Constant::EMPTY, offset),
-            (Style::Json, Err(_)) => cursor.aside(|cursor| cursor.decimal(offset as u64)),
-        }
-        cursor.apart(|room| self.format.write_apart(room, structure));
-        let len = cursor.len();
-        line.advance(len);
+        self.format.print(line, offset, structure);
         self.last.keep(offset, structure, start..line.len());
     }
 }

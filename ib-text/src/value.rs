@@ -1,5 +1,7 @@
 //! Values of fields, compiled into where they are and how they are printed.
 
+use std::ffi::CStr;
+
 use ib_wire::{
     Gid,
     table::{Field, load_bits},
@@ -15,6 +17,8 @@ use crate::{
 pub(crate) enum Value {
     /// None: the text is longer than a block, or the last one.
     Nothing,
+    /// The offset of the structure, which is not in its bytes: whoever prints the structure knows it.
+    Offset,
     /// A number inside a byte.
     Small(InByte),
     /// Another number of up to 16 bits.
@@ -67,7 +71,7 @@ impl Value {
         match *self {
             Self::Small(place) => Some(place.load(bytes).into()),
             Self::Short(window) | Self::Number(window) => Some(window.load(bytes).into()),
-            Self::Octets(place) => Some(u64::from_be_bytes(place.load(bytes))),
+            Self::Octets(place) => Some(u64::from_be_bytes(*place.load(bytes))),
             Self::Wide { bit_offset, bits } => {
                 load_bits(bytes, bit_offset as usize, usize::from(bits))
             }
@@ -79,6 +83,7 @@ impl Value {
     pub(crate) fn longest(self) -> usize {
         match self {
             Self::Nothing => 0,
+            Self::Offset => 20,
             Self::Small(_) => 3,
             Self::Short(_) => 5,
             Self::Number(_) => 10,
@@ -91,9 +96,15 @@ impl Value {
         }
     }
 
-    /// Prints the text before the value, and the value.
+    /// Prints the text before the value, and the value in the structure of `bytes`, which is at `offset`.
     #[inline(always)]
-    pub(crate) fn print(&self, cursor: &mut Cursor<'_>, before: &Constant, bytes: &[u8]) {
+    pub(crate) fn print(
+        &self,
+        cursor: &mut Cursor<'_>,
+        before: &Constant,
+        offset: usize,
+        bytes: &[u8],
+    ) {
         match *self {
             Self::Nothing => cursor.constant(before),
             Self::Small(place) => cursor.small(before, place.load(bytes)),
@@ -102,27 +113,37 @@ impl Value {
                 let value = window.load(bytes);
                 cursor.labelled(before, |room| digits::decimal(value).write(room));
             }
+            Self::Octets(place) => cursor.octets(before, place.load(bytes)),
             Self::Bytes { start, len } => {
                 cursor.constant(before);
                 cursor.hex_bytes(octets(bytes, start, len));
             }
-            _ => {
+            Self::Offset => match u8::try_from(offset) {
+                Ok(offset) => cursor.small(before, offset),
+                Err(_) => {
+                    cursor.constant(before);
+                    cursor.aside(|cursor| cursor.decimal(offset as u64));
+                }
+            },
+            Self::List { .. } | Self::Wide { .. } | Self::Gid { .. } | Self::Text { .. } => {
                 cursor.constant(before);
-                cursor.aside(|cursor| self.print_long(cursor, bytes));
+                cursor.apart(|room| self.print_long(room, bytes));
             }
         }
     }
 
-    /// Prints a value that takes longer.
+    /// Prints a value that takes longer; returns the length of its text.
     #[inline(never)]
-    fn print_long(&self, cursor: &mut Cursor<'_>, bytes: &[u8]) {
+    fn print_long(&self, room: &mut [u8], bytes: &[u8]) -> usize {
+        let mut cursor = Cursor::new(room);
         match *self {
             Self::Nothing
+            | Self::Offset
             | Self::Small(_)
             | Self::Short(_)
             | Self::Number(_)
+            | Self::Octets(_)
             | Self::Bytes { .. } => {}
-            Self::Octets(place) => cursor.octets(&Constant::EMPTY, place.load(bytes)),
             Self::List {
                 start,
                 len,
@@ -130,19 +151,21 @@ impl Value {
             } => cursor.list(octets(bytes, start, len), separator),
             Self::Wide { bits, .. } => {
                 let digits = usize::from(bits).div_ceil(4);
-                cursor.hex(self.number(bytes).unwrap_or(0), digits);
+                let number = self.number(bytes).unwrap_or(0);
+                cursor.aside(|cursor| cursor.hex(number, digits));
             }
             Self::Gid { start } => {
                 if let Some(gid) = octets(bytes, start, 16).first_chunk() {
-                    cursor.gid(Gid(*gid));
+                    cursor.aside(|cursor| cursor.gid(Gid(*gid)));
                 }
             }
             Self::Text { start, len } => {
                 let octets = octets(bytes, start, len);
-                let text = octets.split(|&byte| byte == 0).next().unwrap_or_default();
-                cursor.json_bytes(text);
+                let text = CStr::from_bytes_until_nul(octets).map_or(octets, CStr::to_bytes);
+                cursor.aside(|cursor| cursor.json_bytes(text));
             }
         }
+        cursor.len()
     }
 }
 

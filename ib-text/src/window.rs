@@ -75,8 +75,10 @@ impl Octets {
 
     /// The bytes in the structure of `bytes`; zeros after its end.
     #[inline(always)]
-    pub(crate) fn load(self, bytes: &[u8]) -> [u8; 8] {
-        eight_bytes(bytes, self.start as usize)
+    pub(crate) fn load(self, bytes: &[u8]) -> &[u8; 8] {
+        let start = self.start as usize;
+        let octets = bytes.get(start..start + 8);
+        octets.and_then(<[u8]>::first_chunk).unwrap_or(&[0; 8])
     }
 }
 

@@ -3,49 +3,39 @@
 use ib_wire::table::{Field, FieldKind, Layout};
 
 use super::Style;
-use crate::{
-    Constant, Cursor, Line,
-    value::Value,
-    window::{InByte, Octets, Window},
-};
+use crate::{Constant, Cursor, Line, value::Value};
 
 /// Prints the fields of a structure: constant text and values by turns.
 #[derive(Debug)]
 pub struct FieldFormat {
-    runs: Vec<Run>,
+    steps: Vec<Step>,
     /// Room that the whole may touch.
     room: usize,
 }
 
-/// Neighbours whose values are printed alike: one loop for each kind takes fewer branches than one loop for all.
 #[derive(Debug)]
-enum Run {
-    Small(Vec<Step<InByte>>),
-    Short(Vec<Step<Window>>),
-    Octets(Vec<Step<Octets>>),
-    Other(Vec<Step<Value>>),
-}
-
-/// Steps below this number are one run: to go from run to run would take longer than the branches.
-const FEW: usize = 6;
-
-#[derive(Debug)]
-struct Step<V> {
+struct Step {
     /// Everything since the value before, or the next part of it.
     before: Constant,
-    value: V,
+    value: Value,
 }
 
 impl FieldFormat {
-    /// Prints all fields with their names: `,"fields":{..}}` in JSON, else `field value, ...` and the
-    /// end of the line.
+    /// Prints a structure with all of its fields: the object `{"name":..,"offset":..,"fields":{..}}` in JSON, else the
+    /// name, `field value, ...` and the end of the line.
     pub fn of_layout(style: Style, layout: &Layout) -> Self {
-        let (open, close) = match style {
-            Style::Json => (",\"fields\":{", "}}"),
-            Style::Plain => ("", "\n"),
-        };
         let mut compiler = Compiler::new(style, layout);
-        compiler.text.push_str(open);
+        let close = match style {
+            Style::Json => {
+                let before = format!("{{\"name\":\"{}\",\"offset\":", layout.name);
+                compiler.step(&before, Value::Offset, ",\"fields\":{");
+                "}}"
+            }
+            Style::Plain => {
+                compiler.text = format!("{:<8} ", layout.name);
+                "\n"
+            }
+        };
         compiler.fields(layout, 0);
         compiler.finish(close)
     }
@@ -69,65 +59,23 @@ impl FieldFormat {
         self.room
     }
 
-    /// Appends the structure of `bytes`, all of them.
-    #[inline]
-    pub fn print(&self, line: &mut Line, bytes: &[u8]) {
+    /// Appends the structure of `bytes`, all of them, which is at `offset`.
+    ///
+    /// It is not inlined: apart from its caller, the loop has more registers.
+    #[inline(never)]
+    pub fn print(&self, line: &mut Line, offset: usize, bytes: &[u8]) {
         let mut cursor = line.room(self.room);
-        self.write(&mut cursor, bytes);
+        self.write(&mut cursor, offset, bytes);
         let len = cursor.len();
         line.advance(len);
     }
 
-    /// As [`write`](Self::write), for structures of many fields: apart from its caller, the loop has more registers. Returns
-    /// the length of the text.
-    #[inline(never)]
-    pub(crate) fn write_apart(&self, room: &mut [u8], bytes: &[u8]) -> usize {
-        let mut cursor = Cursor::new(room);
-        self.write(&mut cursor, bytes);
-        cursor.len()
-    }
-
-    /// Writes the structure of `bytes`, all of them, into [`room`](Self::room).
+    /// Writes the structure of `bytes`, all of them, which is at `offset`, into [`room`](Self::room).
     #[inline(always)]
-    pub fn write(&self, cursor: &mut Cursor<'_>, bytes: &[u8]) {
-        for run in &self.runs {
-            match run {
-                Run::Small(steps) => {
-                    for step in steps {
-                        cursor.small(&step.before, step.value.load(bytes));
-                    }
-                }
-                Run::Short(steps) => {
-                    for step in steps {
-                        cursor.short(&step.before, step.value.load(bytes) as u16);
-                    }
-                }
-                Run::Octets(steps) => {
-                    for step in steps {
-                        cursor.octets(&step.before, step.value.load(bytes));
-                    }
-                }
-                Run::Other(steps) => {
-                    for step in steps {
-                        step.value.print(cursor, &step.before, bytes);
-                    }
-                }
-            }
+    pub fn write(&self, cursor: &mut Cursor<'_>, offset: usize, bytes: &[u8]) {
+        for step in &self.steps {
+            step.value.print(cursor, &step.before, offset, bytes);
         }
-    }
-}
-
-/// Adds a step to the last run, or to a new one if its value is printed in another way.
-fn add(runs: &mut Vec<Run>, Step { before, value }: Step<Value>) {
-    match (value, runs.last_mut()) {
-        (Value::Small(value), Some(Run::Small(steps))) => steps.push(Step { before, value }),
-        (Value::Small(value), _) => runs.push(Run::Small(vec![Step { before, value }])),
-        (Value::Short(value), Some(Run::Short(steps))) => steps.push(Step { before, value }),
-        (Value::Short(value), _) => runs.push(Run::Short(vec![Step { before, value }])),
-        (Value::Octets(value), Some(Run::Octets(steps))) => steps.push(Step { before, value }),
-        (Value::Octets(value), _) => runs.push(Run::Octets(vec![Step { before, value }])),
-        (_, Some(Run::Other(steps))) => steps.push(Step { before, value }),
-        (_, _) => runs.push(Run::Other(vec![Step { before, value }])),
     }
 }
 
@@ -138,7 +86,7 @@ struct Compiler {
     len: usize,
     /// Constant text since the last value.
     text: String,
-    steps: Vec<Step<Value>>,
+    steps: Vec<Step>,
 }
 
 impl Compiler {
@@ -159,14 +107,8 @@ impl Compiler {
         let longest: usize = steps
             .map(|step| step.before.len() + step.value.longest())
             .sum();
-        let mut runs = Vec::new();
-        if self.steps.len() < FEW {
-            runs.push(Run::Other(self.steps));
-        } else {
-            self.steps.into_iter().for_each(|step| add(&mut runs, step));
-        }
         FieldFormat {
-            runs,
+            steps: self.steps,
             room: longest + Cursor::STEP,
         }
     }

@@ -59,6 +59,9 @@ struct KeptTexts {
 /// Most bits of numbers whose texts are kept.
 const FEW_BITS: usize = 8;
 
+/// The offset of the structure, on which no number depends.
+const NO_OFFSET: usize = 0;
+
 /// The fields of a structure, those of structures in it with their paths.
 pub(super) fn fields(layout: &'static Layout) -> Vec<ReadableField> {
     let mut fields = Vec::new();
@@ -222,7 +225,7 @@ impl ReadableField {
         let mut cursor = line.room(self.label.room());
         let before = self.label.begin(&mut cursor, is_first);
         match &self.content {
-            Content::Number(number, _) => number.print(&mut cursor, before, bytes),
+            Content::Number(number, _) => number.print(&mut cursor, before, NO_OFFSET, bytes),
             Content::Kept(_) | Content::Other(_) => cursor.constant(before),
         }
         let len = cursor.len();
@@ -235,7 +238,7 @@ impl ReadableField {
         line.text(self.label.prefix().as_bytes());
         if let Content::Number(number, _) = &self.content {
             let mut cursor = line.room(Cursor::STEP);
-            number.print(&mut cursor, &Constant::EMPTY, bytes);
+            number.print(&mut cursor, &Constant::EMPTY, NO_OFFSET, bytes);
             let len = cursor.len();
             line.advance(len);
         }
