@@ -116,6 +116,12 @@ impl<'a> Cursor<'a> {
         self.labelled(before, |room| digits::short(room, value));
     }
 
+    /// Writes constant text and a decimal number after it.
+    #[inline(always)]
+    pub(crate) fn long(&mut self, before: &Constant, value: u32) {
+        self.labelled(before, |room| digits::decimal(room, value));
+    }
+
     /// Writes constant text and the hexadecimal digits of eight bytes after it.
     #[inline(always)]
     pub(crate) fn octets(&mut self, before: &Constant, bytes: &[u8; 8]) {
@@ -149,7 +155,9 @@ impl<'a> Cursor<'a> {
     /// Writes a decimal number of 32 bits.
     #[inline(always)]
     pub fn decimal32(&mut self, value: u32) {
-        self.digits(digits::decimal(value));
+        let mut all = [0; DIGITS];
+        let len = digits::decimal(&mut all, value);
+        self.block(&all, len);
     }
 
     /// Writes a decimal number: 20 digits at most.

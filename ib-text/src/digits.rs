@@ -139,36 +139,33 @@ pub(crate) fn short(room: &mut [u8; DIGITS], value: u16) -> usize {
     // Without hundreds, there is no leading zero.
     let last = if value < 100 { 100 + value } else { rest };
     let last = LAST_TWO.get(last as usize).copied().unwrap_or_default();
-    if let Some(room) = room.first_chunk_mut() {
-        *room = first;
-    }
-    if let Some(room) = room.get_mut(before..).and_then(<[u8]>::first_chunk_mut) {
-        *room = last;
-    }
-    before + if value < 10 { 1 } else { 2 }
+    put(room, 0, first);
+    put(room, before, last) - usize::from(value < 10)
 }
 
-/// The decimal digits of a number.
+/// Writes the decimal digits of a number of 32 bits; returns how many there are.
 #[inline(always)]
-pub(crate) fn decimal(value: u32) -> Digits<DIGITS> {
-    let (digits, len) = if value < NINE_DIGITS {
+pub(crate) fn decimal(room: &mut [u8; DIGITS], value: u32) -> usize {
+    if value < NINE_DIGITS {
         let lanes = eight_decimals(value);
         // The lowest lane has the first digit. The highest one counts even if it is zero.
         let leading = (lanes | 1 << 63).trailing_zeros() / 8;
         let digits = (lanes + ZEROS) >> (8 * leading);
-        (digits.into(), 8 - leading as usize)
-    } else {
-        let high = small(value / NINE_DIGITS);
-        // The fourth byte holds the length.
-        let first = u32::from_le_bytes(high.bytes) & 0x00ff_ffff;
-        let last = eight_decimals(value % NINE_DIGITS) + ZEROS;
-        let digits = u128::from(first) | u128::from(last) << (8 * high.len);
-        (digits, high.len + 8)
-    };
-    Digits {
-        bytes: digits.to_le_bytes(),
-        len,
+        return put(room, 0, digits.to_le_bytes()) - leading as usize;
     }
+    let high = small(value / NINE_DIGITS);
+    put(room, 0, high.bytes);
+    put(room, high.len, padded(value % NINE_DIGITS))
+}
+
+/// Writes digits after the first `before`, of which there are at most three; returns where they end.
+#[inline(always)]
+fn put<const N: usize>(room: &mut [u8; DIGITS], before: usize, digits: [u8; N]) -> usize {
+    let room = room.get_mut(before..).and_then(<[u8]>::first_chunk_mut);
+    if let Some(room) = room {
+        *room = digits;
+    }
+    before + N
 }
 
 /// The eight decimal digits of a number below 10^8, with leading zeros.
@@ -260,9 +257,14 @@ pub(crate) fn hex_digits(to: &mut [u8], bytes: &[u8]) {
 /// Writes the sixteen hexadecimal digits of eight bytes; returns how many there are.
 #[inline(always)]
 pub(crate) fn sixteen_digits(room: &mut [u8; DIGITS], bytes: &[u8; 8]) -> usize {
+    // All bytes are read before the first digit is written: the compiler need not know that they are apart.
+    let mut digits = [0; 8];
+    for (digits, &byte) in digits.iter_mut().zip(bytes) {
+        *digits = digits_by_arithmetic(byte);
+    }
     let (pairs, _) = room.as_chunks_mut();
-    for (pair, &byte) in pairs.iter_mut().zip(bytes) {
-        *pair = digits_by_arithmetic(byte).to_le_bytes();
+    for (pair, digits) in pairs.iter_mut().zip(digits) {
+        *pair = digits.to_le_bytes();
     }
     DIGITS
 }
@@ -293,11 +295,12 @@ mod tests {
         // Every number of four digits in either half of eight, and the neighbours of every length.
         let halves = (0..10_000).flat_map(|four| [four, four * 10_000, 99_990_000 + four]);
         for value in edges.chain(halves).chain([u32::MAX]) {
-            assert_eq!(text(decimal(value)), value.to_string());
+            let mut room = [0; DIGITS];
+            let len = decimal(&mut room, value);
+            assert_eq!(&room[..len], value.to_string().as_bytes());
             let low = value % NINE_DIGITS;
             assert_eq!(padded(low), format!("{low:08}").as_bytes());
             if let Ok(value) = u16::try_from(value) {
-                let mut room = [0; DIGITS];
                 let len = short(&mut room, value);
                 assert_eq!(&room[..len], value.to_string().as_bytes());
             }

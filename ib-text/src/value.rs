@@ -8,8 +8,8 @@ use ib_wire::{
 };
 
 use crate::{
-    Constant, Cursor, digits,
-    window::{InByte, Octets, Window},
+    Constant, Cursor,
+    window::{InByte, Whole, Window},
 };
 
 /// A value without structure, and where it is.
@@ -19,14 +19,20 @@ pub(crate) enum Value {
     Nothing,
     /// The offset of the structure, which is not in its bytes: whoever prints the structure knows it.
     Offset,
-    /// A number inside a byte.
+    /// A number of one byte.
+    Byte(Whole<1>),
+    /// Another number inside a byte.
     Small(InByte),
+    /// A number of two bytes.
+    Half(Whole<2>),
     /// Another number of up to 16 bits.
     Short(Window),
-    /// A number of up to 32 bits.
+    /// A number of four bytes.
+    Word(Whole<4>),
+    /// Another number of up to 32 bits.
     Number(Window),
     /// Sixteen hexadecimal digits of a number.
-    Octets(Octets),
+    Octets(Whole<8>),
     /// Hexadecimal digits of a number.
     Wide { bit_offset: u32, bits: u8 },
     /// An IPv6 address.
@@ -40,9 +46,15 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// The value of an unsigned field in a structure of `len` bytes.
+    /// The value of an unsigned field in a structure of `len` bytes: a decimal number of up to 32 bits.
     pub(crate) fn of_number(field: &Field, len: usize) -> Self {
-        if let Some(place) = InByte::of(field) {
+        if let Some(place) = Whole::of(field) {
+            Self::Byte(place)
+        } else if let Some(place) = Whole::of(field) {
+            Self::Half(place)
+        } else if let Some(place) = Whole::of(field) {
+            Self::Word(place)
+        } else if let Some(place) = InByte::of(field) {
             Self::Small(place)
         } else if field.bits <= 16 {
             Self::Short(Window::of(field, len))
@@ -55,13 +67,12 @@ impl Value {
 
     /// The value of an unsigned field as hexadecimal digits.
     pub(crate) fn hexadecimal(field: &Field) -> Self {
-        if field.bits == 64 && field.bit_offset.is_multiple_of(8) {
-            Self::Octets(Octets::of(field))
-        } else {
-            Self::Wide {
+        match Whole::of(field) {
+            Some(place) => Self::Octets(place),
+            None => Self::Wide {
                 bit_offset: field.bit_offset as u32,
                 bits: field.bits as u8,
-            }
+            },
         }
     }
 
@@ -69,7 +80,10 @@ impl Value {
     #[inline(always)]
     pub(crate) fn number(&self, bytes: &[u8]) -> Option<u64> {
         match *self {
+            Self::Byte(place) => Some(u8::from_be_bytes(*place.load(bytes)).into()),
             Self::Small(place) => Some(place.load(bytes).into()),
+            Self::Half(place) => Some(u16::from_be_bytes(*place.load(bytes)).into()),
+            Self::Word(place) => Some(u32::from_be_bytes(*place.load(bytes)).into()),
             Self::Short(window) | Self::Number(window) => Some(window.load(bytes).into()),
             Self::Octets(place) => Some(u64::from_be_bytes(*place.load(bytes))),
             Self::Wide { bit_offset, bits } => {
@@ -84,9 +98,9 @@ impl Value {
         match self {
             Self::Nothing => 0,
             Self::Offset => 20,
-            Self::Small(_) => 3,
-            Self::Short(_) => 5,
-            Self::Number(_) => 10,
+            Self::Byte(_) | Self::Small(_) => 3,
+            Self::Half(_) | Self::Short(_) => 5,
+            Self::Word(_) | Self::Number(_) => 10,
             Self::Octets(_) | Self::Wide { .. } => 16,
             Self::Gid { .. } => 40,
             Self::Bytes { len, .. } => 2 * len as usize,
@@ -107,12 +121,12 @@ impl Value {
     ) {
         match *self {
             Self::Nothing => cursor.constant(before),
+            Self::Byte(place) => cursor.small(before, u8::from_be_bytes(*place.load(bytes))),
             Self::Small(place) => cursor.small(before, place.load(bytes)),
+            Self::Half(place) => cursor.short(before, u16::from_be_bytes(*place.load(bytes))),
             Self::Short(window) => cursor.short(before, window.load(bytes) as u16),
-            Self::Number(window) => {
-                let value = window.load(bytes);
-                cursor.labelled(before, |room| digits::decimal(value).write(room));
-            }
+            Self::Word(place) => cursor.long(before, u32::from_be_bytes(*place.load(bytes))),
+            Self::Number(window) => cursor.long(before, window.load(bytes)),
             Self::Octets(place) => cursor.octets(before, place.load(bytes)),
             Self::Bytes { start, len } => {
                 cursor.constant(before);
@@ -139,8 +153,11 @@ impl Value {
         match *self {
             Self::Nothing
             | Self::Offset
+            | Self::Byte(_)
             | Self::Small(_)
+            | Self::Half(_)
             | Self::Short(_)
+            | Self::Word(_)
             | Self::Number(_)
             | Self::Octets(_)
             | Self::Bytes { .. } => {}

@@ -1,4 +1,4 @@
-//! Places of numbers, each read by one load: of a byte that holds all of a number, else of eight bytes.
+//! Places of numbers, each read by one load: of whole bytes, of a byte that holds all of a number, else of eight bytes.
 
 use ib_wire::table::Field;
 
@@ -59,26 +59,27 @@ impl Window {
     }
 }
 
-/// The place of eight bytes.
+/// The place of a number of `N` whole bytes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Octets {
+pub(crate) struct Whole<const N: usize> {
     start: u32,
 }
 
-impl Octets {
-    /// The place of `field`, of 64 bits from the first one of a byte.
-    pub(crate) fn of(field: &Field) -> Self {
-        Self {
+impl<const N: usize> Whole<N> {
+    /// The place of `field`; `None` if it has other bits.
+    pub(crate) fn of(field: &Field) -> Option<Self> {
+        let is_whole = field.bits == 8 * N && field.bit_offset.is_multiple_of(8);
+        is_whole.then_some(Self {
             start: (field.bit_offset / 8) as u32,
-        }
+        })
     }
 
     /// The bytes in the structure of `bytes`; zeros after its end.
     #[inline(always)]
-    pub(crate) fn load(self, bytes: &[u8]) -> &[u8; 8] {
+    pub(crate) fn load(self, bytes: &[u8]) -> &[u8; N] {
         let start = self.start as usize;
-        let octets = bytes.get(start..start + 8);
-        octets.and_then(<[u8]>::first_chunk).unwrap_or(&[0; 8])
+        let whole = bytes.get(start..start + N);
+        whole.and_then(<[u8]>::first_chunk).unwrap_or(&[0; N])
     }
 }
 

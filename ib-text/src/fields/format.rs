@@ -140,12 +140,14 @@ impl Compiler {
     fn value(&mut self, field: &Field) {
         let (start, len) = ((field.bit_offset / 8) as u32, (field.bits / 8) as u32);
         match field.kind {
-            FieldKind::Uint => match Value::of_number(field, self.len) {
-                number @ (Value::Small(_) | Value::Short(_) | Value::Number(_)) => {
-                    self.step("", number, "")
+            FieldKind::Uint => {
+                let number = Value::of_number(field, self.len);
+                if field.bits <= 32 {
+                    self.step("", number, "");
+                } else {
+                    self.quoted("0x", number);
                 }
-                number => self.quoted("0x", number),
-            },
+            }
             FieldKind::Gid => self.quoted("", Value::Gid { start }),
             FieldKind::Bytes => {
                 let prefix = if field.is_reserved() { "0x" } else { "" };
