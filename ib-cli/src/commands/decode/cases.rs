@@ -21,11 +21,16 @@ use crate::{
 /// Bytes of cases in a batch: with their text they stay in the processor's cache.
 const BATCH: usize = 1 << 15;
 
+/// Bytes of text that are read at once: a call of the system costs little beside them.
+const CHUNK: usize = 1 << 17;
+
 /// Cases that are decoded together.
 #[derive(Debug, Default)]
 pub struct Batch {
     /// The cases, and room that was theirs in another batch: it is not cleared for the next.
     bytes: Vec<u8>,
+    /// Length of all cases.
+    len: usize,
     /// The end of each case, and the start of its bytes in the packet.
     ends: Vec<(usize, Start)>,
 }
@@ -43,42 +48,50 @@ impl Batch {
 
     /// Forgets the cases.
     pub fn clear(&mut self) {
+        self.len = 0;
         self.ends.clear();
-    }
-
-    /// Length of all cases.
-    #[inline]
-    fn len(&self) -> usize {
-        self.ends.last().map_or(0, |&(end, _)| end)
     }
 
     /// Room for `len` bytes of the next case.
     #[inline]
     fn room(&mut self, len: usize) -> &mut [u8] {
-        let start = self.len();
-        let end = start + len;
+        let end = self.len + len;
         if self.bytes.len() < end {
-            self.bytes.resize(end.max(2 * BATCH), 0);
+            self.grow(end);
         }
-        self.bytes.get_mut(start..end).unwrap_or_default()
+        self.bytes.get_mut(self.len..end).unwrap_or_default()
     }
 
+    #[cold]
+    fn grow(&mut self, len: usize) {
+        self.bytes.resize(len.max(2 * BATCH), 0);
+    }
+
+    /// The first `len` bytes of the room are the next case.
+    #[inline]
+    fn end_case(&mut self, start: Start, len: usize) {
+        self.len += len;
+        self.ends.push((self.len, start));
+    }
+
+    #[inline]
     fn push(&mut self, start: Start, case: &[u8]) {
         self.room(case.len()).copy_from_slice(case);
-        self.ends.push((self.len() + case.len(), start));
+        self.end_case(start, case.len());
     }
 
     /// Adds the case of these digits.
     #[inline]
     fn push_digits(&mut self, start: Start, digits: &[u8]) -> Result<(), String> {
         let len = hex::decode_to(self.room(hex::room_for(digits)), digits)?;
-        self.ends.push((self.len() + len, start));
+        self.end_case(start, len);
         Ok(())
     }
 
+    #[inline]
     fn is_full(&self) -> bool {
         // Lines without digits fill no bytes.
-        self.len() >= BATCH || self.ends.len() >= BATCH
+        self.len >= BATCH || self.ends.len() >= BATCH
     }
 }
 
@@ -121,7 +134,7 @@ impl Cases {
         match argument {
             Some(digits) if digits != "-" => Self::Argument(digits, start),
             _ => Self::Lines(Lines {
-                reader: BufReader::with_capacity(2 * BATCH, stdin()),
+                reader: BufReader::with_capacity(CHUNK, stdin()),
                 start,
                 number: 0,
                 cut: Vec::new(),
