@@ -112,10 +112,19 @@ impl Line {
     /// Appends text of a length that the compiler knows.
     #[inline]
     pub fn literal<const N: usize>(&mut self, text: &[u8; N]) {
-        let room = self.slice(N).first_chunk_mut();
-        if let Some(room) = room {
-            *room = *text;
+        let room = self.bytes.get_mut(self.len..);
+        match room.and_then(<[u8]>::first_chunk_mut) {
+            Some(room) => {
+                *room = *text;
+                self.len += N;
+            }
+            None => self.text_without_room(text),
         }
+    }
+
+    #[cold]
+    fn text_without_room(&mut self, text: &[u8]) {
+        self.text(text);
     }
 
     /// Appends a decimal number.
