@@ -254,7 +254,13 @@ fn attempt(
     };
     let kept_between_cas = || remaining.between_cas(fabric).into_owned();
     let rules = Rule::of(old, remapped, fabric, lids, options, kept_between_cas).rules;
-    let repairer = |rule| Repairer::new(remapped, remaining.load(), fabric, lids, options, rule);
+    let repairer = |rule| {
+        let repairer = Repairer::new(remapped, remaining.load(), fabric, lids, options, rule);
+        match remaining {
+            Remaining::Counted(kept) => repairer.with_lengths(kept.lengths()),
+            Remaining::Surveyed(_) => repairer,
+        }
+    };
     let layout = LazyCell::new(|| Arc::new(DependencyLayout::new(fabric)));
     let order = LazyCell::new(|| Arc::from(up_down_order(fabric, &senders(fabric, lids))));
     let unprotected = || Lanes::unprotected(&layout, &order);

@@ -5,21 +5,20 @@ use alloc::vec::Vec;
 use ib_wire::Lid;
 
 use crate::{
-    fabric::Fabric,
-    index::{ChannelIdx, IdxVec, SwitchIdx},
+    index::{ChannelIdx, Idx, IdxVec, SwitchIdx},
     lid::Destination,
-    verify::walk::NO_CHANNEL,
 };
 
 /// The state of a switch's path towards the LID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Nothing: the path was not measured.
+    /// Nothing: the path was not measured. Its length may be known beforehand.
     Unknown,
     /// The switch has no path, although cables join it with the destination. `waits` is the length of the shortest path that
     /// it waits for; [`NEVER`] if there is none.
     CutOff { waits: u32 },
-    /// The switch has a path. `next` is its first channel, [`NO_CHANNEL`] at the destination.
+    /// The switch has a path. `next` is its first channel, [`NO_CHANNEL`](crate::verify::walk::NO_CHANNEL) at the
+    /// destination.
     Found { length: u32, next: ChannelIdx },
 }
 
@@ -34,6 +33,8 @@ pub(super) struct Growth<'d> {
     pub(super) root: SwitchIdx,
     /// The LID that the paths lead to.
     pub(super) lid: Lid,
+    /// By switch: the length of the path that it has if it is not cut off; empty if the lengths have to be measured.
+    lengths: &'d [u8],
     places: IdxVec<SwitchIdx, Place>,
     /// The switches that were cut off at the beginning.
     cut_off: Vec<SwitchIdx>,
@@ -52,10 +53,12 @@ pub(super) struct Cleared {
 }
 
 impl<'d> Growth<'d> {
-    /// No path is known yet, and these switches have none. `memory` may be of another fabric; this one has so many switches.
+    /// No path is known yet, and these switches have none. `lengths` are those of the other paths, by switch, or empty.
+    /// `memory` may be of another fabric; this one has so many switches.
     pub(super) fn new(
         (destination, root, lid): (&'d Destination, SwitchIdx, Lid),
         cut_off: &[SwitchIdx],
+        lengths: &'d [u8],
         switches: usize,
         memory: Cleared,
     ) -> Self {
@@ -67,6 +70,7 @@ impl<'d> Growth<'d> {
             destination,
             root,
             lid,
+            lengths,
             places,
             cut_off: Vec::new(),
             found,
@@ -161,6 +165,22 @@ impl<'d> Growth<'d> {
         }
     }
 
+    /// Returns true if the path of a switch has to be measured before its length is known.
+    #[inline]
+    pub(super) fn is_unmeasured(&self, switch: SwitchIdx) -> bool {
+        self.lengths.is_empty() && self.places[switch] == Place::Unknown
+    }
+
+    /// The length of a switch's path, if it has a path and its length is known.
+    #[inline]
+    pub(super) fn length(&self, switch: SwitchIdx) -> Option<u32> {
+        match self.places[switch] {
+            Place::Found { length, .. } => Some(length),
+            Place::Unknown => self.lengths.get(switch.at()).copied().map(u32::from),
+            Place::CutOff { .. } => None,
+        }
+    }
+
     /// Returns true if a switch has no path.
     #[inline]
     pub(super) fn is_cut_off(&self, switch: SwitchIdx) -> bool {
@@ -174,12 +194,6 @@ impl<'d> Growth<'d> {
             Place::Found { length, next } => Some((length, next)),
             _ => None,
         }
-    }
-
-    /// The first channel of a switch's path; [`NO_CHANNEL`] at the destination and if it has none.
-    #[inline]
-    pub(super) fn next(&self, switch: SwitchIdx) -> ChannelIdx {
-        self.found(switch).map_or(NO_CHANNEL, |(_, next)| next)
     }
 
     /// Enters the path of a switch.
@@ -200,20 +214,5 @@ impl<'d> Growth<'d> {
             places: self.places,
             found: self.found,
         }
-    }
-
-    /// The path that begins with a channel, whose end has a path.
-    #[inline]
-    pub(super) fn path<'a>(
-        &'a self,
-        fabric: &'a Fabric,
-        first: ChannelIdx,
-    ) -> impl Iterator<Item = ChannelIdx> + 'a {
-        let mut next = first;
-        core::iter::from_fn(move || {
-            let here = (next != NO_CHANNEL).then_some(next)?;
-            next = self.next(fabric.channel(here).to);
-            Some(here)
-        })
     }
 }

@@ -88,7 +88,7 @@ impl Repairer<'_> {
         reader: &Reader,
     ) -> Growth<'d> {
         let (end, switches) = ((destination, root, lid), self.fabric.num_switches());
-        let mut growth = Growth::new(end, &[], switches, Cleared::default());
+        let mut growth = Growth::new(end, &[], &[], switches, Cleared::default());
         for &switch in reader.walk.order.iter().rev() {
             if self.is_cut_off(root, switch, reader) || reader.hops(switch) >= LOOP {
                 continue;
@@ -134,7 +134,10 @@ impl Repairer<'_> {
         };
         let switches = self.fabric.num_switches();
         let memory = core::mem::take(&mut self.memory);
-        let mut growth = Growth::new((destination, root, lid), cut_off, switches, memory);
+        let known = self.lengths.clone();
+        let lengths = known.as_ref().and_then(|known| known.of(lid));
+        let end = (destination, root, lid);
+        let mut growth = Growth::new(end, cut_off, lengths.unwrap_or_default(), switches, memory);
         let by_destination = matches!(self.routes.sls(), SlTable::ByDestination(_));
         if by_destination && cut_off.len() + 1 == switches {
             // No switch reaches the LID, so its lane would be chosen anew, and that cannot be undone.
@@ -216,13 +219,11 @@ impl Repairer<'_> {
     ) {
         let mut shortest = NEVER;
         for (index, channel) in self.fabric.channels_from(switch) {
-            let mut place = growth.place(channel.to);
-            if place == Place::Unknown {
+            if growth.is_unmeasured(channel.to) {
                 self.measure_path(growth, channel.to);
-                place = growth.place(channel.to);
             }
-            if let Place::Found { length, next } = place {
-                let length = self.length_by(growth, phase, (index, channel), (length, next));
+            if let Some(length) = growth.length(channel.to) {
+                let length = self.length_by(growth, phase, (index, channel), length);
                 if (least..shortest).contains(&length) {
                     shortest = length;
                 }
@@ -245,7 +246,7 @@ impl Repairer<'_> {
         joined: &mut Vec<(SwitchIdx, ChannelIdx, u32)>,
         open: &mut Waiting,
     ) {
-        let Some(path) = growth.found(switch) else {
+        let Some(rest) = growth.length(switch) else {
             return;
         };
         for (_, channel) in self.fabric.channels_from(switch) {
@@ -254,7 +255,7 @@ impl Repairer<'_> {
                 continue;
             };
             let ends = self.fabric.channel(back);
-            let length = self.length_by(growth, phase, (back, ends), path);
+            let length = self.length_by(growth, phase, (back, ends), rest);
             if length == NEVER {
                 continue;
             }
@@ -279,38 +280,30 @@ impl Repairer<'_> {
     }
 
     /// The length of the path of a switch that is cut off, if it joins by a channel; [`NEVER`] if it may not join by it.
-    /// `path` is the length and the first channel of the path at the channel's end.
+    /// `rest` is the length of the path at the channel's end.
     #[inline]
     fn length_by(
         &self,
         growth: &Growth<'_>,
         phase: Phase,
         (index, channel): (ChannelIdx, &Channel),
-        (length, next): (u32, ChannelIdx),
+        rest: u32,
     ) -> u32 {
-        let allowed = match self.rule {
-            Rule::UpDown(classes) => self.allows(growth, phase, classes[index], channel, next),
+        let is_allowed = match self.rule {
+            Rule::UpDown(classes) => self.allows(growth, phase, classes[index], channel),
             Rule::Shortest | Rule::Free => true,
         };
-        if allowed && (self.dead.is_empty() || !self.dead.contains(&index)) {
-            length.saturating_add(self.weight(index))
+        if is_allowed && (self.dead.is_empty() || !self.dead.contains(&index)) {
+            rest.saturating_add(self.weight(index))
         } else {
             NEVER
         }
     }
 
-    /// Returns true if Up*/Down* routing lets a switch join by a channel of this class in this phase. `next` is the channel
-    /// by which the path goes on.
-    fn allows(
-        &self,
-        growth: &Growth<'_>,
-        phase: Phase,
-        class: u8,
-        channel: &Channel,
-        next: ChannelIdx,
-    ) -> bool {
+    /// Returns true if Up*/Down* routing lets a switch join by a channel of this class in this phase.
+    fn allows(&self, growth: &Growth<'_>, phase: Phase, class: u8, channel: &Channel) -> bool {
         match phase {
-            Phase::Down => class == DOWN && !self.is_up(next),
+            Phase::Down => class == DOWN && !self.is_up(self.next(growth, channel.to)),
             Phase::Up => class == UP,
             Phase::Any => {
                 let between_cas = self.senders[channel.from] > 0 && self.senders[growth.root] > 0;
@@ -333,7 +326,7 @@ impl Repairer<'_> {
         let rest = self.protected_lanes(lanes, to, growth.destination, growth.lid);
         let is_known = !growth.is_unsafe() && mask & !rest == 0;
         let links = if is_known { 2 } else { usize::MAX };
-        let path = || growth.path(self.fabric, first);
+        let path = || self.growing_path(growth, first);
         let admitted = lanes.admit_path(mask, path().take(links));
         debug_assert!(!admitted || lanes.admit_path(mask, path()));
         admitted
@@ -351,8 +344,8 @@ impl Repairer<'_> {
     ) -> Option<ChannelIdx> {
         let lid = growth.lid;
         let joins = |channel: ChannelIdx, ends: &Channel| {
-            let path = growth.found(ends.to);
-            path.is_some_and(|path| self.length_by(growth, phase, (channel, ends), path) == length)
+            let rest = growth.length(ends.to);
+            rest.is_some_and(|rest| self.length_by(growth, phase, (channel, ends), rest) == length)
         };
         let mask = self.protected_lanes(lanes, switch, growth.destination, lid);
         let now = self
@@ -364,20 +357,26 @@ impl Repairer<'_> {
         {
             return Some(channel);
         }
-        let mut channels = Vec::with_capacity(self.fabric.channels_from(switch).len());
-        for (channel, ends) in self.fabric.channels_from(switch) {
-            if joins(channel, ends) {
-                let busiest = self.busiest_on(growth, channel);
-                channels.push((Some(channel) != now, busiest, self.load[channel], channel));
-            }
-        }
+        let candidates = || {
+            let channels = self.fabric.channels_from(switch);
+            let joining = channels.filter(|&(channel, ends)| joins(channel, ends));
+            joining.map(|(channel, _)| channel)
+        };
         // The best one is permitted in most cases, so the others are not sorted before.
-        if let Some(&(.., channel)) = channels.iter().min()
+        if now.is_none()
+            && let Some(channel) = self.least_busy(growth, candidates())
             && self.admit_path(growth, mask, channel, lanes)
         {
             return Some(channel);
         }
+        let mut channels: Vec<_> = candidates()
+            .map(|channel| {
+                let busiest = self.busiest_on(growth, channel);
+                (Some(channel) != now, busiest, self.load[channel], channel)
+            })
+            .collect();
         channels.sort_unstable();
+        // The first one was refused.
         let mut others = channels.iter().skip(1).map(|&(.., channel)| channel);
         let own = others.find(|&channel| self.admit_path(growth, mask, channel, lanes));
         if own.is_some() {
@@ -400,14 +399,66 @@ impl Repairer<'_> {
         Some(channel)
     }
 
+    /// The channel of those given, in their order, whose path is the least busy one: by its highest load, then by the load of
+    /// the channel. The ends of all have paths.
+    fn least_busy(
+        &self,
+        growth: &Growth<'_>,
+        channels: impl Iterator<Item = ChannelIdx>,
+    ) -> Option<ChannelIdx> {
+        let mut best = None;
+        for channel in channels {
+            let (mut busiest, load) = (0, self.load[channel]);
+            let mut path = self.growing_path(growth, channel);
+            // A path is followed as long as it can still be the best one.
+            let is_better = path.all(|next| {
+                busiest = busiest.max(self.load[next]);
+                best.is_none_or(|best| (busiest, load, channel) < best)
+            });
+            if is_better {
+                best = Some((busiest, load, channel));
+            }
+        }
+        best.map(|(.., channel)| channel)
+    }
+
     /// The highest load on the path that begins with a channel, whose end has a path.
     fn busiest_on(&self, growth: &Growth<'_>, first: ChannelIdx) -> u64 {
-        let (mut busiest, mut next) = (0, first);
-        while next != NO_CHANNEL {
-            busiest = busiest.max(self.load[next]);
-            next = growth.next(self.fabric.channel(next).to);
+        let path = self.growing_path(growth, first);
+        path.fold(0, |busiest, channel| busiest.max(self.load[channel]))
+    }
+
+    /// The path that begins with a channel, whose end has a path.
+    #[inline]
+    fn growing_path(
+        &self,
+        growth: &Growth<'_>,
+        first: ChannelIdx,
+    ) -> impl Iterator<Item = ChannelIdx> {
+        let mut last = None;
+        core::iter::from_fn(move || {
+            let next = match last {
+                None => first,
+                Some(last) => self.next(growth, self.fabric.channel(last).to),
+            };
+            last = (next != NO_CHANNEL).then_some(next);
+            last
+        })
+        .fuse()
+    }
+
+    /// The first channel of a switch's path; [`NO_CHANNEL`] at the destination and if it has none.
+    #[inline]
+    fn next(&self, growth: &Growth<'_>, switch: SwitchIdx) -> ChannelIdx {
+        match growth.place(switch) {
+            Place::Found { next, .. } => next,
+            Place::CutOff { .. } => NO_CHANNEL,
+            Place::Unknown => {
+                let port = self.routes.port(switch, growth.lid);
+                let channel = self.fabric.channel_at(switch, port);
+                channel.unwrap_or(NO_CHANNEL)
+            }
         }
-        busiest
     }
 
     /// Writes the entry of a switch that has found a path.
@@ -422,8 +473,10 @@ impl Repairer<'_> {
         let port = self.fabric.channel(channel).port;
         self.set_port(switch, growth.lid, port);
         if !growth.destination.is_switch() && self.senders[switch] > 0 {
-            for channel in growth.path(self.fabric, channel) {
-                self.load[channel] += self.senders[switch];
+            let mut next = channel;
+            while next != NO_CHANNEL {
+                self.load[next] += self.senders[switch];
+                next = self.next(growth, self.fabric.channel(next).to);
             }
         }
     }

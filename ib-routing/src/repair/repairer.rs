@@ -12,7 +12,10 @@ use crate::{
     lid::{Destination, LidMap},
     options::RouteOptions,
     routes::{Routes, SlTable},
-    verify::walk::{Block, LOOP, PortTable, Target, Walk},
+    verify::{
+        path_counts::lengths::PathLengths,
+        walk::{Block, LOOP, PortTable, Target, Walk},
+    },
 };
 
 /// The state of a repair in progress.
@@ -25,6 +28,8 @@ pub(crate) struct Repairer<'a> {
     pub(crate) routes: Routes,
     /// Length of each channel; empty if every length is 1.
     weights: IdxVec<ChannelIdx, u32>,
+    /// The number of links of the old paths, if they are known and every channel has the length 1.
+    pub(super) lengths: Option<PathLengths>,
     /// LIDs of CAs at each switch.
     pub(crate) senders: IdxVec<SwitchIdx, u64>,
     pub(super) parts: IdxVec<SwitchIdx, u32>,
@@ -133,6 +138,7 @@ impl<'a> Repairer<'a> {
             rule,
             routes: remapped.routes.clone(),
             weights: hop_weights(fabric, options),
+            lengths: None,
             senders: ca_lids(fabric, lids),
             parts: fabric.parts(),
             load: load.iter().copied().map(u64::from).collect(),
@@ -142,6 +148,12 @@ impl<'a> Repairer<'a> {
             journal: None,
             memory: Cleared::default(),
         }
+    }
+
+    /// The same with the known lengths of the old paths, to be looked up instead of measured.
+    pub(crate) fn with_lengths(self, lengths: &PathLengths) -> Self {
+        let lengths = self.weights.is_empty().then(|| lengths.clone());
+        Self { lengths, ..self }
     }
 
     /// Repairs the LIDs `incomplete`, those of CAs first, then moves up to `rebalance` entries more. Returns

@@ -13,6 +13,7 @@
 
 mod changes;
 pub(crate) mod kept;
+pub(crate) mod lengths;
 pub(crate) mod trial;
 mod verdicts;
 
@@ -22,6 +23,7 @@ use ib_wire::Lid;
 
 use self::{
     changes::{ChannelPlaces, affected, has_same_places},
+    lengths::PathLengths,
     verdicts::Verdicts,
 };
 pub(crate) use self::{
@@ -68,6 +70,7 @@ pub struct PathCounts {
     hops: Vec<u64>,
     /// Number of (switch with CAs, LID of a CA) pairs by lane, if there is a link between them.
     by_lane: [u64; 16],
+    lengths: PathLengths,
     /// The dependencies of traffic between CAs, between CAs and switches, and between switches.
     users: [DependencyCounts; 3],
     verdicts: Verdicts,
@@ -102,6 +105,7 @@ impl PathCounts {
             senders: Arc::new(context.sources.ca_lids.iter().copied().collect()),
             hops: Vec::new(),
             by_lane: [0; 16],
+            lengths: PathLengths::new(fabric.num_switches(), routes.row_len()),
             users: [none.empty(), none.empty(), none],
             verdicts: Verdicts::new(fabric, lids),
             report: VerifyReport {
@@ -143,15 +147,19 @@ impl PathCounts {
         };
         counts.examined = 0;
         let (mut edges, mut path) = (Edges::default(), Vec::new());
-        for (owner, CutOff { lid, switches }) in affected(old, new, places.gone(), self.lanes)? {
+        for (owner, CutOff { lid, switches }) in affected(old, new, places.gone(), self)? {
             for switch in switches {
                 let end = (switch, owner);
                 let number = |channel| places.of_old(channel);
                 follow(old, switch, lid, owner, number, &mut path)?;
+                let length = path.len();
                 let lane = lane_of(old.routes, switch, lid);
                 counts.count_path(end, lane, &path, false, &mut edges);
                 let number = |channel| Some(counts.lost.before(channel));
                 follow(new, switch, lid, owner, number, &mut path)?;
+                if path.len() != length {
+                    counts.lengths.forget(lid);
+                }
                 let lane = lane_of(new.routes, switch, lid);
                 counts.count_path(end, lane, &path, true, &mut edges);
             }
@@ -185,6 +193,7 @@ impl PathCounts {
             verdicts: Verdicts::new(fabric, lids),
             senders: Arc::clone(&self.senders),
             hops: self.hops.clone(),
+            lengths: self.lengths.clone(),
             report: self.report.clone(),
             ..*self
         };
@@ -355,6 +364,10 @@ impl PathCounts {
                     }
                 }
             }
+        }
+        for (at, target) in run.iter().enumerate() {
+            let hops = walk.hops.iter().map(|hops| hops.get(at).copied());
+            self.lengths.enter(target.lid, hops);
         }
         // Where the lane depends on the source, the packets of one lane are followed after those of another.
         for number in 0..if of_sources { self.lanes } else { 1 } {

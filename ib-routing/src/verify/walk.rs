@@ -10,7 +10,7 @@ use ib_wire::{Lid, PortNum};
 
 use crate::{
     algo::parallel,
-    fabric::{Channel, Fabric},
+    fabric::Fabric,
     index::{ChannelIdx, Idx as _, IdxVec, SwitchIdx},
     lid::Destination,
     routes::Routes,
@@ -302,24 +302,6 @@ impl Columns {
         self.places
             .get(start..start + self.switches)
             .unwrap_or_default()
-    }
-}
-
-/// Adds the switches whose path passes one of `found`, each after its next hop. `sends_back` says whether the switch at the
-/// end of a channel, which is not found yet, sends by the other direction.
-pub(crate) fn add_upstream(
-    fabric: &Fabric,
-    found: &mut Vec<SwitchIdx>,
-    mut sends_back: impl FnMut(&Channel) -> bool,
-) {
-    let mut at = 0;
-    while let Some(&switch) = found.get(at) {
-        at += 1;
-        for (_, channel) in fabric.channels_from(switch) {
-            if sends_back(channel) {
-                found.push(channel.to);
-            }
-        }
     }
 }
 

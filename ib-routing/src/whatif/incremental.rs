@@ -140,7 +140,8 @@ impl<'a> Base<'a> {
             None => counts.lanes_with(Protected::Nothing)?,
         };
         let remapped = remap(whole, fabric, lids, true);
-        let mut repairer = Repairer::new(&remapped, counts.load(), fabric, lids, options, rule);
+        let repairer = Repairer::new(&remapped, counts.load(), fabric, lids, options, rule);
+        let mut repairer = repairer.with_lengths(counts.lengths());
         let table = PortTable::new(fabric);
         lanes.record();
         repairer.record();
@@ -229,7 +230,7 @@ impl<'b, 'a> Trial<'b, 'a> {
     fn repair(&mut self, loss: Loss) -> Option<Outcome> {
         let base = self.base;
         let gone = LostChannels::new(self.repairer.dead.clone());
-        let touched = lost_paths(base.whole, &gone, |channel, lid| {
+        let touched = lost_paths(base.whole, &gone, base.counts.lengths(), |channel, lid| {
             base.next(channel.to, lid) == channel.reverse
         });
         for (owner, cut_off) in &touched {

@@ -5,14 +5,13 @@ use core::mem;
 
 use ib_wire::{Lid, PortNum};
 
-use super::{MANY_LOST, PathCounts, lane_of};
+use super::{MANY_LOST, PathCounts, lane_of, lengths::PathLengths};
 use crate::{
     fabric::{Channel, Fabric, lost::LostChannels},
-    index::{ChannelIdx, IdxVec, SwitchIdx},
+    index::{ChannelIdx, Idx, IdxVec, SwitchIdx},
     lid::{Destination, LidMap},
     repair::{RoutesInUse, repairer::CutOff},
     routes::SlTable,
-    verify::walk::add_upstream,
 };
 
 /// The part of all entries, as its reciprocal, from which changes are verified in full.
@@ -99,17 +98,17 @@ pub(crate) fn has_same_lids(old: &LidMap, new: &LidMap) -> bool {
 }
 
 /// The switches whose path to a LID of a port differs, for each such LID, in their order. `None` as for
-/// [`changed_entries`], or if so many entries differ that a full verification takes less.
+/// [`changed_entries`], or if so many entries differ that a full verification takes less. `counts` are those of `old`.
 pub(super) fn affected<'a>(
     old: RoutesInUse<'a>,
     new: RoutesInUse<'_>,
     gone: &LostChannels,
-    lanes: u8,
+    counts: &PathCounts,
 ) -> Option<Vec<(&'a Destination, CutOff)>> {
-    let changed = changed_entries(old, new, gone, lanes)?;
+    let changed = changed_entries(old, new, gone, counts.lanes)?;
     let is_few = changed.len() <= old.fabric.num_switches() * old.routes.row_len() / MANY;
     is_few.then(|| {
-        with_upstream(old, &changed, |channel, lid| {
+        with_upstream(old, &changed, &counts.lengths, |channel, lid| {
             old.routes.port(channel.to, lid) == channel.to_port
         })
     })
@@ -117,16 +116,17 @@ pub(super) fn affected<'a>(
 
 /// The paths that pass one of these channels of the routes' fabric: each LID of a port with its owner and, in order, the
 /// switches that send to it that way. `sends_back` says whether the switch at the end of a channel sends to a LID by the
-/// other direction.
+/// other direction. `lengths` are those of the paths.
 pub(crate) fn lost_paths<'a>(
     old: RoutesInUse<'a>,
     gone: &LostChannels,
+    lengths: &PathLengths,
     sends_back: impl Fn(&Channel, Lid) -> bool,
 ) -> Vec<(&'a Destination, CutOff)> {
     let mut over: Vec<(Lid, SwitchIdx)> = Vec::new();
     add_entries_over(old, gone, &mut over);
     over.sort_unstable();
-    let mut paths = with_upstream(old, &over, sends_back);
+    let mut paths = with_upstream(old, &over, lengths, sends_back);
     for (_, CutOff { switches, .. }) in &mut paths {
         switches.sort_unstable();
     }
@@ -137,6 +137,7 @@ pub(crate) fn lost_paths<'a>(
 fn with_upstream<'a>(
     old: RoutesInUse<'a>,
     entries: &[(Lid, SwitchIdx)],
+    lengths: &PathLengths,
     sends_back: impl Fn(&Channel, Lid) -> bool,
 ) -> Vec<(&'a Destination, CutOff)> {
     let mut seen = IdxVec::filled(old.fabric.num_switches(), Lid(0));
@@ -148,9 +149,23 @@ fn with_upstream<'a>(
         for &switch in &switches {
             seen[switch] = lid;
         }
-        add_upstream(old.fabric, &mut switches, |channel| {
-            sends_back(channel, lid) && mem::replace(&mut seen[channel.to], lid) != lid
-        });
+        let known = lengths.of(lid);
+        let length = |switch: SwitchIdx| known.and_then(|known| known.get(switch.at()).copied());
+        let mut at = 0;
+        // Each switch comes after its next hop.
+        while let Some(&switch) = switches.get(at) {
+            at += 1;
+            // A switch that sends by this one is one link farther away.
+            let wanted = length(switch).map(|length| length.saturating_add(1));
+            for (_, channel) in old.fabric.channels_from(switch) {
+                if (wanted.is_none() || length(channel.to) == wanted)
+                    && sends_back(channel, lid)
+                    && mem::replace(&mut seen[channel.to], lid) != lid
+                {
+                    switches.push(channel.to);
+                }
+            }
+        }
         Some((owner, CutOff { lid, switches }))
     });
     affected.collect()

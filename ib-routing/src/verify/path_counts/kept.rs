@@ -2,7 +2,10 @@
 
 use alloc::vec::Vec;
 
-use super::{PathCounts, changes::has_same_lids, follow, lane_of, lost_paths, verdicts::Edges};
+use super::{
+    PathCounts, changes::has_same_lids, follow, lane_of, lengths::PathLengths, lost_paths,
+    verdicts::Edges,
+};
 use crate::{
     algo::dependency::{DependencyCounts, DependencyGraph, Vertex},
     fabric::{Fabric, lost::LostChannels},
@@ -42,7 +45,7 @@ impl PathCounts {
         let lost = self.lost.and(&gone);
         let mut load = self.load.clone();
         let mut path = Vec::new();
-        let cut_off = lost_paths(old, &gone, |channel, lid| {
+        let cut_off = lost_paths(old, &gone, &self.lengths, |channel, lid| {
             old.routes.port(channel.to, lid) == channel.to_port
         });
         for (owner, CutOff { lid, switches }) in &cut_off {
@@ -70,6 +73,11 @@ impl Kept<'_> {
     /// CA-pair routes on each channel.
     pub(crate) const fn load(&self) -> &IdxVec<ChannelIdx, u32> {
         &self.load
+    }
+
+    /// The lengths of all old paths.
+    pub(crate) const fn lengths(&self) -> &PathLengths {
+        &self.counts.lengths
     }
 
     /// The paths that do not arrive any more, in the order of LIDs.

@@ -1,6 +1,6 @@
 //! Changes of path counts that are tried and undone: the failures of many cables, one at a time.
 
-use super::{PathCounts, verdicts::Edges};
+use super::{PathCounts, lengths::PathLengths, verdicts::Edges};
 use crate::{
     index::{ChannelIdx, IdxVec},
     repair::lanes::{Lanes, Protected},
@@ -47,6 +47,11 @@ impl PathCounts {
     /// CA-pair routes on each channel.
     pub(crate) const fn load(&self) -> &IdxVec<ChannelIdx, u32> {
         &self.load
+    }
+
+    /// The lengths of all paths.
+    pub(crate) const fn lengths(&self) -> &PathLengths {
+        &self.lengths
     }
 
     /// Lanes with the dependencies of the protected traffic; `None` if they form a cycle.
