@@ -72,7 +72,15 @@ impl LostChannels {
     /// The number that a channel has now; `None` if it is gone.
     #[inline]
     pub(crate) fn now(&self, before: ChannelIdx) -> Option<ChannelIdx> {
-        match self.0.binary_search(&before) {
+        let place = match self.0.as_slice() {
+            // A cable is two channels, and one cable at a time is the usual loss.
+            &[one, other] => match before {
+                lost if lost == one || lost == other => Ok(0),
+                _ => Err(usize::from(one < before) + usize::from(other < before)),
+            },
+            all => all.binary_search(&before),
+        };
+        match place {
             Ok(_) => None,
             Err(below) => Some(ChannelIdx(before.0 - below as u32)),
         }
