@@ -1,5 +1,6 @@
 //! Routes: the output port per (switch, LID) and the service level per (source, destination).
 
+mod block_reader;
 mod page;
 mod page_writer;
 mod pair_sls;
@@ -12,11 +13,12 @@ use core::ops::RangeInclusive;
 use ib_wire::{Lid, PortNum, Sl};
 
 use self::rows::Rows;
-pub use self::{page::PagePool, pair_sls::PairSls, shared_lft::SharedLft};
 pub(crate) use self::{
+    block_reader::BlockReader,
     page_writer::{Layout, PageWriter},
     rows::differing,
 };
+pub use self::{page::PagePool, pair_sls::PairSls, shared_lft::SharedLft};
 use crate::{
     algo::parallel,
     engine::SharedEngine,

@@ -7,6 +7,7 @@ use ib_wire::Lid;
 use crate::{
     index::{ChannelIdx, Idx, IdxVec, SwitchIdx},
     lid::Destination,
+    verify::walk::NO_CHANNEL,
 };
 
 /// The state of a switch's path towards the LID.
@@ -17,13 +18,29 @@ pub(super) enum Place {
     /// The switch has no path, although cables join it with the destination. `waits` is the length of the shortest path that
     /// it waits for; [`NEVER`] if there is none.
     CutOff { waits: u32 },
-    /// The switch has a path. `next` is its first channel, [`NO_CHANNEL`](crate::verify::walk::NO_CHANNEL) at the
-    /// destination.
+    /// The switch has a path. `next` is its first channel, [`NO_CHANNEL`] at the destination.
     Found { length: u32, next: ChannelIdx },
 }
 
 /// The length that no path has.
 pub(super) const NEVER: u32 = u32::MAX;
+
+/// The paths in place of the switches that are not cut off.
+#[derive(Clone, Copy)]
+pub(super) struct Others<'d> {
+    /// The first channel; [`NO_CHANNEL`] at the destination.
+    pub(super) next: &'d dyn Fn(SwitchIdx) -> ChannelIdx,
+    /// The length, by switch; empty if the lengths have to be measured.
+    pub(super) lengths: &'d [u8],
+}
+
+impl Others<'_> {
+    /// No path.
+    pub(super) const NONE: Self = Self {
+        next: &|_| NO_CHANNEL,
+        lengths: &[],
+    };
+}
 
 /// The paths towards one LID, as far as they are found.
 pub(super) struct Growth<'d> {
@@ -33,8 +50,7 @@ pub(super) struct Growth<'d> {
     pub(super) root: SwitchIdx,
     /// The LID that the paths lead to.
     pub(super) lid: Lid,
-    /// By switch: the length of the path that it has if it is not cut off; empty if the lengths have to be measured.
-    lengths: &'d [u8],
+    others: Others<'d>,
     places: IdxVec<SwitchIdx, Place>,
     /// The switches that were cut off at the beginning.
     cut_off: Vec<SwitchIdx>,
@@ -53,12 +69,12 @@ pub(super) struct Cleared {
 }
 
 impl<'d> Growth<'d> {
-    /// No path is known yet, and these switches have none. `lengths` are those of the other paths, by switch, or empty.
-    /// `memory` may be of another fabric; this one has so many switches.
+    /// No path is known yet, and these switches have none. `others` are the paths of the others. `memory`
+    /// may be of another fabric; this one has so many switches.
     pub(super) fn new(
         (destination, root, lid): (&'d Destination, SwitchIdx, Lid),
         cut_off: &[SwitchIdx],
-        lengths: &'d [u8],
+        others: Others<'d>,
         switches: usize,
         memory: Cleared,
     ) -> Self {
@@ -70,7 +86,7 @@ impl<'d> Growth<'d> {
             destination,
             root,
             lid,
-            lengths,
+            others,
             places,
             cut_off: Vec::new(),
             found,
@@ -134,23 +150,25 @@ impl<'d> Growth<'d> {
         self.places[switch] = Place::CutOff { waits: length };
     }
 
-    /// Measures the path of a switch of which nothing is known, and those of all switches on it. `step` is the channel by
-    /// which a switch sends, with the switch at its end, and `weight` the length of a channel.
+    /// Measures the path of a switch of which nothing is known, and those of all switches on it. `to` is the switch at the end
+    /// of a channel, and `weight` the length of one.
     #[inline]
     pub(super) fn measure(
         &mut self,
         switch: SwitchIdx,
-        step: impl Fn(SwitchIdx) -> Option<(ChannelIdx, SwitchIdx)>,
+        to: impl Fn(ChannelIdx) -> SwitchIdx,
         weight: impl Fn(ChannelIdx) -> u32,
     ) {
         let first = self.found.len();
         let mut here = switch;
         // The lengths are entered on the way back.
-        while self.place(here) == Place::Unknown
-            && let Some((channel, to)) = step(here)
-        {
+        while self.place(here) == Place::Unknown {
+            let channel = (self.others.next)(here);
+            if channel == NO_CHANNEL {
+                break;
+            }
             self.enter(here, NEVER, channel);
-            here = to;
+            here = to(channel);
         }
         let mut length = self.found(here).map_or(NEVER, |(length, _)| length);
         for &switch in self.found.get(first..).unwrap_or_default().iter().rev() {
@@ -168,7 +186,7 @@ impl<'d> Growth<'d> {
     /// Returns true if the path of a switch has to be measured before its length is known.
     #[inline]
     pub(super) fn is_unmeasured(&self, switch: SwitchIdx) -> bool {
-        self.lengths.is_empty() && self.places[switch] == Place::Unknown
+        self.others.lengths.is_empty() && self.places[switch] == Place::Unknown
     }
 
     /// The length of a switch's path, if it has a path and its length is known.
@@ -176,9 +194,27 @@ impl<'d> Growth<'d> {
     pub(super) fn length(&self, switch: SwitchIdx) -> Option<u32> {
         match self.places[switch] {
             Place::Found { length, .. } => Some(length),
-            Place::Unknown => self.lengths.get(switch.at()).copied().map(u32::from),
+            Place::Unknown => self.others.lengths.get(switch.at()).copied().map(u32::from),
             Place::CutOff { .. } => None,
         }
+    }
+
+    /// Returns false if the path of a switch has another length than was known beforehand. `to` is the switch at the end of a
+    /// channel.
+    pub(super) fn has_known_length(
+        &self,
+        switch: SwitchIdx,
+        to: impl Fn(ChannelIdx) -> SwitchIdx,
+    ) -> bool {
+        let after = |here: &SwitchIdx| {
+            let next = self.next(*here);
+            (next != NO_CHANNEL).then(|| to(next))
+        };
+        let links = || core::iter::successors(Some(switch), after).skip(1).count();
+        let known = self
+            .length(switch)
+            .filter(|_| !self.others.lengths.is_empty());
+        known.is_none_or(|known| known as usize == links())
     }
 
     /// Returns true if a switch has no path.
@@ -193,6 +229,16 @@ impl<'d> Growth<'d> {
         match self.places[switch] {
             Place::Found { length, next } => Some((length, next)),
             _ => None,
+        }
+    }
+
+    /// The first channel of a switch's path; [`NO_CHANNEL`] at the destination and if it has none.
+    #[inline]
+    pub(super) fn next(&self, switch: SwitchIdx) -> ChannelIdx {
+        match self.places[switch] {
+            Place::Found { next, .. } => next,
+            Place::CutOff { .. } => NO_CHANNEL,
+            Place::Unknown => (self.others.next)(switch),
         }
     }
 

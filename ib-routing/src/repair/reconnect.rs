@@ -11,7 +11,7 @@ use ib_wire::Lid;
 
 use super::{
     RepairError,
-    growth::{Cleared, Growth, NEVER, Place},
+    growth::{Cleared, Growth, NEVER, Others, Place},
     lanes::Lanes,
     repairer::{Reader, Repairer},
     rule::Rule,
@@ -88,7 +88,7 @@ impl Repairer<'_> {
         reader: &Reader,
     ) -> Growth<'d> {
         let (end, switches) = ((destination, root, lid), self.fabric.num_switches());
-        let mut growth = Growth::new(end, &[], &[], switches, Cleared::default());
+        let mut growth = Growth::new(end, &[], Others::NONE, switches, Cleared::default());
         for &switch in reader.walk.order.iter().rev() {
             if self.is_cut_off(root, switch, reader) || reader.hops(switch) >= LOOP {
                 continue;
@@ -121,12 +121,14 @@ impl Repairer<'_> {
     }
 
     /// Gives the switches `cut_off` a path: all those whose path to `lid` is gone, in their order. The others
-    /// have theirs, and none of these passes one that is cut off.
+    /// have theirs, which begin with the channel that `in_place` gives, [`NO_CHANNEL`] at the end. None of these passes one
+    /// that is cut off.
     pub(crate) fn reconnect_these(
         &mut self,
         destination: &Destination,
         lid: Lid,
         cut_off: &[SwitchIdx],
+        in_place: &dyn Fn(SwitchIdx) -> ChannelIdx,
         lanes: &mut Lanes,
     ) -> Result<(), RepairError> {
         let Some(root) = destination.switch else {
@@ -136,8 +138,11 @@ impl Repairer<'_> {
         let memory = core::mem::take(&mut self.memory);
         let known = self.lengths.clone();
         let lengths = known.as_ref().and_then(|known| known.of(lid));
-        let end = (destination, root, lid);
-        let mut growth = Growth::new(end, cut_off, lengths.unwrap_or_default(), switches, memory);
+        let others = Others {
+            next: in_place,
+            lengths: lengths.unwrap_or_default(),
+        };
+        let mut growth = Growth::new((destination, root, lid), cut_off, others, switches, memory);
         let by_destination = matches!(self.routes.sls(), SlTable::ByDestination(_));
         if by_destination && cut_off.len() + 1 == switches {
             // No switch reaches the LID, so its lane would be chosen anew, and that cannot be undone.
@@ -151,13 +156,8 @@ impl Repairer<'_> {
 
     /// Measures the path of a switch that has one, and those of all switches on it.
     fn measure_path(&self, growth: &mut Growth<'_>, switch: SwitchIdx) {
-        let lid = growth.lid;
-        let step = |here| {
-            let port = self.routes.port(here, lid);
-            let channel = self.fabric.channel_at(here, port)?;
-            Some((channel, self.fabric.channel(channel).to))
-        };
-        growth.measure(switch, step, |channel| self.weight(channel));
+        let to = |channel| self.fabric.channel(channel).to;
+        growth.measure(switch, to, |channel| self.weight(channel));
     }
 
     fn grow(&mut self, growth: &mut Growth<'_>, lanes: &mut Lanes) -> Result<(), RepairError> {
@@ -222,6 +222,7 @@ impl Repairer<'_> {
             if growth.is_unmeasured(channel.to) {
                 self.measure_path(growth, channel.to);
             }
+            debug_assert!(growth.has_known_length(channel.to, |next| self.fabric.channel(next).to));
             if let Some(length) = growth.length(channel.to) {
                 let length = self.length_by(growth, phase, (index, channel), length);
                 if (least..shortest).contains(&length) {
@@ -293,7 +294,7 @@ impl Repairer<'_> {
             Rule::UpDown(classes) => self.allows(growth, phase, classes[index], channel),
             Rule::Shortest | Rule::Free => true,
         };
-        if is_allowed && (self.dead.is_empty() || !self.dead.contains(&index)) {
+        if is_allowed && self.dead.iter().all(|&dead| dead != index) {
             rest.saturating_add(self.weight(index))
         } else {
             NEVER
@@ -301,9 +302,10 @@ impl Repairer<'_> {
     }
 
     /// Returns true if Up*/Down* routing lets a switch join by a channel of this class in this phase.
+    #[inline(never)]
     fn allows(&self, growth: &Growth<'_>, phase: Phase, class: u8, channel: &Channel) -> bool {
         match phase {
-            Phase::Down => class == DOWN && !self.is_up(self.next(growth, channel.to)),
+            Phase::Down => class == DOWN && !self.is_up(growth.next(channel.to)),
             Phase::Up => class == UP,
             Phase::Any => {
                 let between_cas = self.senders[channel.from] > 0 && self.senders[growth.root] > 0;
@@ -357,22 +359,27 @@ impl Repairer<'_> {
         {
             return Some(channel);
         }
-        let candidates = || {
-            let channels = self.fabric.channels_from(switch);
-            let joining = channels.filter(|&(channel, ends)| joins(channel, ends));
-            joining.map(|(channel, _)| channel)
-        };
+        // A plain loop: most of what the other switches cost is spent here.
+        let mut candidates = Vec::with_capacity(self.fabric.channels_from(switch).len());
+        for (channel, ends) in self.fabric.channels_from(switch) {
+            if let Some(rest) = growth.length(ends.to)
+                && self.length_by(growth, phase, (channel, ends), rest) == length
+            {
+                candidates.push((self.load[channel], channel));
+            }
+        }
         // The best one is permitted in most cases, so the others are not sorted before.
         if now.is_none()
-            && let Some(channel) = self.least_busy(growth, candidates())
+            && let Some(channel) = self.least_busy(growth, &mut candidates)
             && self.admit_path(growth, mask, channel, lanes)
         {
             return Some(channel);
         }
-        let mut channels: Vec<_> = candidates()
-            .map(|channel| {
+        let mut channels: Vec<_> = candidates
+            .iter()
+            .map(|&(load, channel)| {
                 let busiest = self.busiest_on(growth, channel);
-                (Some(channel) != now, busiest, self.load[channel], channel)
+                (Some(channel) != now, busiest, load, channel)
             })
             .collect();
         channels.sort_unstable();
@@ -399,27 +406,34 @@ impl Repairer<'_> {
         Some(channel)
     }
 
-    /// The channel of those given, in their order, whose path is the least busy one: by its highest load, then by the load of
-    /// the channel. The ends of all have paths.
+    /// The channel of those given, each with its load, whose path is the least busy one: by its highest load, then by the load
+    /// of the channel. The ends of all have paths.
     fn least_busy(
         &self,
         growth: &Growth<'_>,
-        channels: impl Iterator<Item = ChannelIdx>,
+        channels: &mut [(u64, ChannelIdx)],
     ) -> Option<ChannelIdx> {
-        let mut best = None;
-        for channel in channels {
-            let (mut busiest, load) = (0, self.load[channel]);
-            let mut path = self.growing_path(growth, channel);
+        // The one that is the least busy itself is followed first: it is often the best one, and then the others are not
+        // followed far.
+        let first = channels.iter().enumerate().min_by_key(|&(_, key)| key);
+        if let Some((first, _)) = first {
+            channels.swap(0, first);
+        }
+        let mut best = (u64::MAX, u64::MAX, NO_CHANNEL);
+        for &mut (load, channel) in channels {
+            let (mut busiest, mut next) = (load, channel);
             // A path is followed as long as it can still be the best one.
-            let is_better = path.all(|next| {
+            while (busiest, load, channel) < best {
+                next = growth.next(self.fabric.channel(next).to);
+                if next == NO_CHANNEL {
+                    best = (busiest, load, channel);
+                    break;
+                }
                 busiest = busiest.max(self.load[next]);
-                best.is_none_or(|best| (busiest, load, channel) < best)
-            });
-            if is_better {
-                best = Some((busiest, load, channel));
             }
         }
-        best.map(|(.., channel)| channel)
+        let (.., channel) = best;
+        (channel != NO_CHANNEL).then_some(channel)
     }
 
     /// The highest load on the path that begins with a channel, whose end has a path.
@@ -439,26 +453,12 @@ impl Repairer<'_> {
         core::iter::from_fn(move || {
             let next = match last {
                 None => first,
-                Some(last) => self.next(growth, self.fabric.channel(last).to),
+                Some(last) => growth.next(self.fabric.channel(last).to),
             };
             last = (next != NO_CHANNEL).then_some(next);
             last
         })
         .fuse()
-    }
-
-    /// The first channel of a switch's path; [`NO_CHANNEL`] at the destination and if it has none.
-    #[inline]
-    fn next(&self, growth: &Growth<'_>, switch: SwitchIdx) -> ChannelIdx {
-        match growth.place(switch) {
-            Place::Found { next, .. } => next,
-            Place::CutOff { .. } => NO_CHANNEL,
-            Place::Unknown => {
-                let port = self.routes.port(switch, growth.lid);
-                let channel = self.fabric.channel_at(switch, port);
-                channel.unwrap_or(NO_CHANNEL)
-            }
-        }
     }
 
     /// Writes the entry of a switch that has found a path.
@@ -476,7 +476,7 @@ impl Repairer<'_> {
             let mut next = channel;
             while next != NO_CHANNEL {
                 self.load[next] += self.senders[switch];
-                next = self.next(growth, self.fabric.channel(next).to);
+                next = growth.next(self.fabric.channel(next).to);
             }
         }
     }

@@ -11,10 +11,10 @@ use crate::{
     index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::{Destination, LidMap},
     options::RouteOptions,
-    routes::{Routes, SlTable},
+    routes::{BlockReader, Routes, SlTable},
     verify::{
         path_counts::lengths::PathLengths,
-        walk::{Block, LOOP, PortTable, Target, Walk},
+        walk::{Block, LOOP, NO_CHANNEL, PortTable, Target, Walk},
     },
 };
 
@@ -187,7 +187,10 @@ impl<'a> Repairer<'a> {
             let incomplete: Vec<Lid> = cut_off.iter().map(|cut| cut.lid).collect();
             return self.run(lanes, &incomplete, 0).map(|(routes, _)| routes);
         }
-        let lids = self.lids;
+        let (fabric, lids) = (self.fabric, self.lids);
+        // Nothing else is written while a LID is reconnected than the entries of the switches that are cut off.
+        let before = self.routes.clone();
+        let entries = BlockReader::new(&before);
         for of_switches in [false, true] {
             let owned = cut_off
                 .iter()
@@ -195,7 +198,11 @@ impl<'a> Repairer<'a> {
             for (destination, CutOff { lid, switches }) in
                 owned.filter(|(end, _)| end.is_switch() == of_switches)
             {
-                self.reconnect_these(destination, *lid, switches, &mut lanes)?;
+                let in_place = |switch| {
+                    let channel = fabric.channel_at(switch, entries.port(switch, *lid));
+                    channel.unwrap_or(NO_CHANNEL)
+                };
+                self.reconnect_these(destination, *lid, switches, &in_place, &mut lanes)?;
             }
         }
         Ok(self.finish())

@@ -43,7 +43,7 @@ use crate::{
     fabric::Fabric,
     index::SwitchIdx,
     lid::{Destination, LidMap},
-    routes::Routes,
+    routes::{BlockReader, Routes},
 };
 
 /// An entry to write.
@@ -111,10 +111,11 @@ pub fn heal(
     new: &Routes,
     changes: Changes<'_>,
 ) -> Healing {
+    let (installed, new) = (BlockReader::new(installed), BlockReader::new(new));
     let entries = |switch, lid| installed.port(switch, lid);
-    let finder = Finder::new(fabric, &entries, changes);
+    let finder = Finder::new(fabric, entries, changes);
     find(lids, finder, |finder, lid, target| {
-        finder.find(lid, target, new);
+        finder.find(lid, target, &new);
     })
 }
 
@@ -146,10 +147,10 @@ pub fn detour(
 }
 
 /// Finds broken entries LID by LID, and orders the writes of each block.
-fn find(
+fn find<'a, E: Fn(SwitchIdx, Lid) -> PortNum>(
     lids: &LidMap,
-    mut finder: Finder<'_>,
-    mut of_lid: impl FnMut(&mut Finder<'_>, Lid, &Destination),
+    mut finder: Finder<'a, E>,
+    mut of_lid: impl FnMut(&mut Finder<'a, E>, Lid, &Destination),
 ) -> Healing {
     let mut schedule = Schedule::default();
     let mut block = 0;

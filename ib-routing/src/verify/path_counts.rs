@@ -19,7 +19,7 @@ mod verdicts;
 
 use alloc::{sync::Arc, vec::Vec};
 
-use ib_wire::Lid;
+use ib_wire::{Lid, PortNum};
 
 use self::{
     changes::{ChannelPlaces, affected, has_same_places},
@@ -44,7 +44,7 @@ use crate::{
     index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::{Destination, LidMap},
     repair::{RoutesInUse, repairer::CutOff},
-    routes::{Routes, SlTable},
+    routes::{BlockReader, Routes, SlTable},
 };
 
 /// LIDs of one switch that are counted together.
@@ -147,16 +147,19 @@ impl PathCounts {
         };
         counts.examined = 0;
         let (mut edges, mut path) = (Edges::default(), Vec::new());
-        for (owner, CutOff { lid, switches }) in affected(old, new, places.gone(), self)? {
+        let (was, is) = (BlockReader::new(old.routes), BlockReader::new(new.routes));
+        let was = |switch, lid| was.port(switch, lid);
+        let is = |switch, lid| is.port(switch, lid);
+        for (owner, CutOff { lid, switches }) in affected(old, new, was, places.gone(), self)? {
             for switch in switches {
                 let end = (switch, owner);
                 let number = |channel| places.of_old(channel);
-                follow(old, switch, lid, owner, number, &mut path)?;
+                follow(old.fabric, &was, (switch, lid), owner, number, &mut path)?;
                 let length = path.len();
                 let lane = lane_of(old.routes, switch, lid);
                 counts.count_path(end, lane, &path, false, &mut edges);
                 let number = |channel| Some(counts.lost.before(channel));
-                follow(new, switch, lid, owner, number, &mut path)?;
+                follow(new.fabric, &is, (switch, lid), owner, number, &mut path)?;
                 if path.len() != length {
                     counts.lengths.forget(lid);
                 }
@@ -462,10 +465,11 @@ impl<const LIDS: usize> Carried<LIDS> {
 }
 
 /// The channels of the path from a switch to a LID, each by the number that `number` gives; `None` if it does not arrive.
+/// `entries` gives the port by which a switch sends to a LID.
 pub(crate) fn follow(
-    on: RoutesInUse<'_>,
-    switch: SwitchIdx,
-    lid: Lid,
+    fabric: &Fabric,
+    entries: &impl Fn(SwitchIdx, Lid) -> PortNum,
+    (switch, lid): (SwitchIdx, Lid),
     owner: &Destination,
     number: impl Fn(ChannelIdx) -> Option<ChannelIdx>,
     path: &mut Vec<Option<ChannelIdx>>,
@@ -473,16 +477,16 @@ pub(crate) fn follow(
     path.clear();
     let mut here = switch;
     loop {
-        let port = on.routes.port(here, lid);
-        let Some(channel) = on.fabric.channel_at(here, port) else {
+        let port = entries(here, lid);
+        let Some(channel) = fabric.channel_at(here, port) else {
             let arrives = owner.switch == Some(here) && owner.exit == port;
             break arrives.then_some(());
         };
-        if path.len() >= on.fabric.num_switches() {
+        if path.len() >= fabric.num_switches() {
             return None;
         }
         path.push(number(channel));
-        here = on.fabric.channel(channel).to;
+        here = fabric.channel(channel).to;
     }
 }
 

@@ -243,8 +243,9 @@ impl<'b, 'a> Trial<'b, 'a> {
                 touched.filter(|(owner, _)| owner.is_switch() == of_switches)
             {
                 let first = self.repairer.journal().len();
+                let in_place = |switch| base.next(switch, *lid);
                 self.repairer
-                    .reconnect_these(owner, *lid, switches, &mut self.lanes)
+                    .reconnect_these(owner, *lid, switches, &in_place, &mut self.lanes)
                     .ok()?;
                 let writes = self.repairer.journal().get(first..)?.iter();
                 let now = |switch| self.repairer.routes.port(switch, *lid);
@@ -305,12 +306,10 @@ impl<'b, 'a> Trial<'b, 'a> {
     /// Follows the new paths to a LID and counts them; `None` if one does not arrive.
     fn verify(&mut self, owner: &Destination, cut_off: &CutOff) -> Option<()> {
         let &CutOff { lid, ref switches } = cut_off;
+        let fabric = self.base.whole.fabric;
         for &switch in switches {
-            let now = RoutesInUse {
-                routes: &self.repairer.routes,
-                ..self.base.whole
-            };
-            follow(now, switch, lid, owner, Some, &mut self.path)?;
+            let entries = |switch, lid| self.repairer.routes.port(switch, lid);
+            follow(fabric, &entries, (switch, lid), owner, Some, &mut self.path)?;
             let mut path = self.path.iter().flatten();
             let lane = lane(&self.repairer, switch, lid);
             if path.any(|channel| self.repairer.dead.contains(channel))

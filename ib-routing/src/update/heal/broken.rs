@@ -9,7 +9,7 @@ use crate::{
     fabric::Fabric,
     index::{Idx, IdxVec, SwitchIdx},
     lid::Destination,
-    routes::Routes,
+    routes::BlockReader,
 };
 
 /// An entry to write, and the broken switch whose write it waits for.
@@ -38,13 +38,11 @@ pub(super) enum State {
     Healed(SwitchIdx),
 }
 
-/// The port by which a switch sends packets to a LID.
-pub(super) type Entries<'a> = &'a dyn Fn(SwitchIdx, Lid) -> PortNum;
-
 /// Finds broken entries, LID by LID.
-pub(super) struct Finder<'a> {
+pub(super) struct Finder<'a, E> {
     pub(super) fabric: &'a Fabric,
-    installed: Entries<'a>,
+    /// The port by which a switch sends packets to a LID.
+    installed: E,
     changes: Changes<'a>,
     /// The state of each switch, and the LID that it was found for.
     states: IdxVec<SwitchIdx, (Lid, State)>,
@@ -56,8 +54,8 @@ pub(super) struct Finder<'a> {
     pub(super) unreachable: u64,
 }
 
-impl<'a> Finder<'a> {
-    pub(super) fn new(fabric: &'a Fabric, installed: Entries<'a>, changes: Changes<'a>) -> Self {
+impl<'a, E: Fn(SwitchIdx, Lid) -> PortNum> Finder<'a, E> {
+    pub(super) fn new(fabric: &'a Fabric, installed: E, changes: Changes<'a>) -> Self {
         Self {
             fabric,
             installed,
@@ -72,7 +70,7 @@ impl<'a> Finder<'a> {
     }
 
     /// Adds the entries for `lid`, which `target` owns, that are to be written so that `new` is followed.
-    pub(super) fn find(&mut self, lid: Lid, target: &Destination, new: &Routes) {
+    pub(super) fn find(&mut self, lid: Lid, target: &Destination, new: &BlockReader<'_>) {
         let Some(last) = target.switch else { return };
         self.broken.clear();
         if self.port(last, lid) == target.exit {
@@ -187,7 +185,7 @@ impl<'a> Finder<'a> {
 
     /// Follows the new tables from a broken switch to the first switch that arrives, and adds the entries of the
     /// switches on that path.
-    fn heal(&mut self, from: SwitchIdx, lid: Lid, target: &Destination, new: &Routes) {
+    fn heal(&mut self, from: SwitchIdx, lid: Lid, target: &Destination, new: &BlockReader<'_>) {
         let mut here = from;
         // The switch that is written before those on the path, or that they cannot be healed.
         let mut after = loop {

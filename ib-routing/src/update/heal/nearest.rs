@@ -52,7 +52,12 @@ impl Search {
     }
 
     /// Adds the entries for `lid`, which `target` owns, that are to be written.
-    pub(super) fn find(&mut self, finder: &mut Finder<'_>, lid: Lid, target: &Destination) {
+    pub(super) fn find<E: Fn(SwitchIdx, Lid) -> PortNum>(
+        &mut self,
+        finder: &mut Finder<'_, E>,
+        lid: Lid,
+        target: &Destination,
+    ) {
         let Some(last) = target.switch else { return };
         if finder.port(last, lid) != target.exit {
             return;
@@ -110,7 +115,13 @@ impl Search {
     }
 
     /// Links from a switch that arrives to `last`.
-    fn hops(&mut self, finder: &Finder<'_>, from: SwitchIdx, lid: Lid, last: SwitchIdx) -> u32 {
+    fn hops<E: Fn(SwitchIdx, Lid) -> PortNum>(
+        &mut self,
+        finder: &Finder<'_, E>,
+        from: SwitchIdx,
+        lid: Lid,
+        last: SwitchIdx,
+    ) -> u32 {
         let (mut here, mut links) = (from, 0);
         for _ in 0..finder.fabric.num_switches() {
             match self.hops.find(here) {
@@ -136,8 +147,8 @@ impl Search {
 }
 
 /// The detour of a broken switch by a port to a neighbour that is `hops` links away from the destination.
-fn way(
-    finder: &Finder<'_>,
+fn way<E: Fn(SwitchIdx, Lid) -> PortNum>(
+    finder: &Finder<'_, E>,
     lid: Lid,
     switch: SwitchIdx,
     port: PortNum,

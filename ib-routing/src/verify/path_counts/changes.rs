@@ -98,10 +98,12 @@ pub(crate) fn has_same_lids(old: &LidMap, new: &LidMap) -> bool {
 }
 
 /// The switches whose path to a LID of a port differs, for each such LID, in their order. `None` as for
-/// [`changed_entries`], or if so many entries differ that a full verification takes less. `counts` are those of `old`.
+/// [`changed_entries`], or if so many entries differ that a full verification takes less. `counts` and `entries` are
+/// those of `old`.
 pub(super) fn affected<'a>(
     old: RoutesInUse<'a>,
     new: RoutesInUse<'_>,
+    entries: impl Fn(SwitchIdx, Lid) -> PortNum,
     gone: &LostChannels,
     counts: &PathCounts,
 ) -> Option<Vec<(&'a Destination, CutOff)>> {
@@ -109,7 +111,7 @@ pub(super) fn affected<'a>(
     let is_few = changed.len() <= old.fabric.num_switches() * old.routes.row_len() / MANY;
     is_few.then(|| {
         with_upstream(old, &changed, &counts.lengths, |channel, lid| {
-            old.routes.port(channel.to, lid) == channel.to_port
+            entries(channel.to, lid) == channel.to_port
         })
     })
 }

@@ -16,6 +16,7 @@ use crate::{
         lanes::{Lanes, Protected},
         repairer::CutOff,
     },
+    routes::BlockReader,
 };
 
 /// The rest of routes of whose cables some are gone.
@@ -45,13 +46,22 @@ impl PathCounts {
         let lost = self.lost.and(&gone);
         let mut load = self.load.clone();
         let mut path = Vec::new();
+        let entries = BlockReader::new(old.routes);
+        let entries = |switch, lid| entries.port(switch, lid);
         let cut_off = lost_paths(old, &gone, &self.lengths, |channel, lid| {
-            old.routes.port(channel.to, lid) == channel.to_port
+            entries(channel.to, lid) == channel.to_port
         });
         for (owner, CutOff { lid, switches }) in &cut_off {
             for &switch in switches {
                 let number = |channel| Some(self.lost.before(channel));
-                follow(old, switch, *lid, owner, number, &mut path)?;
+                follow(
+                    old.fabric,
+                    &entries,
+                    (switch, *lid),
+                    owner,
+                    number,
+                    &mut path,
+                )?;
                 if !owner.is_switch() {
                     for &channel in path.iter().flatten() {
                         load[channel] -= self.senders[switch];
@@ -85,23 +95,26 @@ impl Kept<'_> {
         &self.cut_off
     }
 
-    /// The dependencies of traffic between CAs on the paths that still arrive, by the channels of `fabric`.
-    pub(crate) fn between_cas(&self, fabric: &Fabric) -> DependencyGraph {
+    /// The dependencies of traffic between CAs on the paths that still arrive, by the channels of `now`.
+    pub(crate) fn between_cas(&self, now: &Fabric) -> DependencyGraph {
         let mut counts = self.counts.clone();
         let (mut edges, mut path) = (Edges::default(), Vec::new());
+        let (fabric, entries) = (self.old.fabric, BlockReader::new(self.old.routes));
+        let entries = |switch, lid| entries.port(switch, lid);
         for CutOff { lid, switches } in &self.cut_off {
             let Some(owner) = self.old.lids.owner(*lid) else {
                 continue;
             };
             for &switch in switches {
                 let number = |channel| Some(self.counts.lost.before(channel));
-                if follow(self.old, switch, *lid, owner, number, &mut path).is_some() {
+                let end = (switch, *lid);
+                if follow(fabric, &entries, end, owner, number, &mut path).is_some() {
                     let lane = lane_of(self.old.routes, switch, *lid);
                     counts.count_path((switch, owner), lane, &path, false, &mut edges);
                 }
             }
         }
-        let mut graph = DependencyGraph::new(fabric, self.counts.lanes);
+        let mut graph = DependencyGraph::new(now, self.counts.lanes);
         let [between_cas, ..] = &counts.users;
         between_cas.for_each(|from, to, lane, _| {
             let vertex = |channel| {

@@ -84,3 +84,40 @@ impl PathLengths {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(lengths: &[u32]) -> impl Iterator<Item = Option<u32>> + Clone {
+        lengths.iter().copied().map(Some)
+    }
+
+    #[test]
+    fn lids_with_equal_lengths_share_a_column() {
+        let mut lengths = PathLengths::new(3, 8);
+        assert_eq!(lengths.of(Lid(1)), None);
+        for (lid, of) in [(1, [0, 1, 2]), (2, [0, 1, 2]), (3, [1, 0, 1])] {
+            lengths.enter(Lid(lid), known(&of));
+        }
+        assert_eq!(lengths.columns.len(), 6);
+        for lid in [1, 2] {
+            assert_eq!(lengths.of(Lid(lid)), Some(&[0, 1, 2][..]));
+        }
+        assert_eq!(lengths.of(Lid(3)), Some(&[1, 0, 1][..]));
+        let before = lengths.clone();
+        lengths.forget(Lid(2));
+        assert_eq!(lengths.of(Lid(2)), None);
+        assert!(lengths.of(Lid(1)).is_some() && before.of(Lid(2)).is_some());
+        assert_eq!(lengths.of(Lid(8)), None);
+    }
+
+    #[test]
+    fn lids_with_paths_of_many_links_have_no_column() {
+        let mut lengths = PathLengths::new(3, 8);
+        lengths.enter(Lid(1), known(&[0, 255, 256]));
+        assert_eq!(lengths.of(Lid(1)), None);
+        lengths.enter(Lid(2), known(&[0, 254, 255]));
+        assert_eq!(lengths.of(Lid(2)), Some(&[0, 254, 255][..]));
+    }
+}
