@@ -30,7 +30,7 @@ pub struct FieldPrinter {
     style: Style,
     /// The layouts that it has seen.
     layouts: Vec<&'static Layout>,
-    /// What prints each of them.
+    /// The printer of each of these layouts.
     headers: Vec<HeaderPrinter>,
     /// The position at which the search for the next layout starts: headers come in the same order again and again.
     next: usize,

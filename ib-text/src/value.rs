@@ -17,7 +17,7 @@ use crate::{
 pub(crate) enum Value {
     /// None: the text is longer than a block, or the last one.
     Nothing,
-    /// The offset of the structure, which is not in its bytes: whoever prints the structure knows it.
+    /// The offset of the structure. It is not in the bytes of the structure, so the caller gives it.
     Offset,
     /// A number of one byte.
     Byte(Whole<1>),

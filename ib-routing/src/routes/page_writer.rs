@@ -23,7 +23,7 @@ const FEW: usize = 8;
 /// memory.
 const MOST: usize = 2;
 
-/// Where the entries of LIDs are in the memory of one switch.
+/// The places of the entries of LIDs in the memory of one switch.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     /// The slot of each page; empty if the memory is that of whole tables.
@@ -99,7 +99,7 @@ impl<'a> PageWriter<'a> {
         writer
     }
 
-    /// Where the entries of LIDs are in the memory of each switch.
+    /// The places of the entries of LIDs in the memory of each switch.
     pub(crate) const fn layout(&self) -> &Layout {
         &self.layout
     }

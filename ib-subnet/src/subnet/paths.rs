@@ -24,7 +24,7 @@ const MAX_NOTED: usize = 1024;
 /// Divisor of the number of nodes: if a larger part of them lacks a route, a new search costs less.
 const MANY: usize = 4;
 
-/// What distinguishes the directed routes from those that a search would find.
+/// The differences of the directed routes from those that a search would find, as far as they are known.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Paths {
     /// True if the next refresh has to do anything.
