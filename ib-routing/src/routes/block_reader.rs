@@ -4,14 +4,11 @@ use core::cell::Cell;
 
 use ib_wire::{Lid, PortNum};
 
-use super::Routes;
+use super::{Routes, page::BLOCK};
 use crate::index::{IdxVec, SwitchIdx};
 
-/// LIDs in one block of a forwarding table.
-const BLOCK: u16 = 64;
-
 /// The block of switches that have none.
-static UNREACHABLE: [u8; BLOCK as usize] = [PortNum::UNREACHABLE.0; BLOCK as usize];
+static UNREACHABLE: [u8; BLOCK] = [PortNum::UNREACHABLE.0; BLOCK];
 
 /// The number of no block: a table has 1,024 at most.
 const NONE: u16 = u16::MAX;
@@ -22,7 +19,7 @@ const NONE: u16 = u16::MAX;
 pub(crate) struct BlockReader<'a> {
     routes: &'a Routes,
     /// By switch: the block that was read last, with its number.
-    blocks: IdxVec<SwitchIdx, Cell<(u16, &'a [u8; BLOCK as usize])>>,
+    blocks: IdxVec<SwitchIdx, Cell<(u16, &'a [u8; BLOCK])>>,
 }
 
 impl<'a> BlockReader<'a> {
@@ -41,19 +38,19 @@ impl<'a> BlockReader<'a> {
         let Some(last) = self.blocks.find(switch) else {
             return PortNum::UNREACHABLE;
         };
-        let number = lid.0 / BLOCK;
+        let (number, at) = (lid.0 / BLOCK as u16, usize::from(lid.0) % BLOCK);
         let (of, mut block) = last.get();
         if of != number {
             block = self.read(switch, number);
             last.set((number, block));
         }
-        let entry = block.get(usize::from(lid.0 % BLOCK));
+        let entry = block.get(at);
         entry.map_or(PortNum::UNREACHABLE, |&port| PortNum(port))
     }
 
     /// A block of the tables.
     #[inline(never)]
-    fn read(&self, switch: SwitchIdx, number: u16) -> &'a [u8; BLOCK as usize] {
+    fn read(&self, switch: SwitchIdx, number: u16) -> &'a [u8; BLOCK] {
         let block = self.routes.lft_block(switch, number);
         block.unwrap_or(&UNREACHABLE)
     }
