@@ -7,6 +7,7 @@ use alloc::{collections::BTreeMap, sync::Arc, vec, vec::Vec};
 use core::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
+use hashbrown::HashTable;
 use ib_wire::PortNum;
 
 use crate::algo::parallel;
@@ -19,9 +20,6 @@ pub(super) const BLOCKS: usize = 16;
 
 /// LIDs in one page.
 pub(super) const PAGE: usize = BLOCKS * BLOCK;
-
-/// Parts into which the pages of all switches are divided by their hashes, to group them on several threads.
-const PARTS: usize = 32;
 
 /// The entries of 1,024 LIDs. Those past the end of a table are unreachable.
 pub(super) type Page = Arc<[u8; PAGE]>;
@@ -105,19 +103,19 @@ fn merge_hashed<'a>(
 
 /// For each table the first one whose page has the same hash.
 fn first_of_hash(threads: usize, hashes: &[u64]) -> Vec<usize> {
-    let parts = if threads == 1 { 1 } else { PARTS };
+    // Each thread looks at all hashes, and finds the first tables of its share of them.
+    let parts = parallel::workers(threads, hashes.len());
     let found = parallel::map(threads, parts, |part| {
         let tables = hashes.iter().copied().zip(0_usize..);
-        let tables = tables.filter(|(hash, _)| *hash as usize % parts == part);
-        let mut tables: Vec<(u64, usize)> = tables.collect();
-        parallel::count(tables.len());
-        tables.sort_unstable();
-        let alike = tables.chunk_by(|(one, _), (other, _)| one == other);
-        let first = alike.flat_map(|alike| {
-            let first = alike.first().map_or(0, |&(_, first)| first);
-            alike.iter().map(move |&(_, table)| (table, first))
+        let tables = tables.filter(|(hash, _)| part_of(*hash, parts) == part);
+        let mut first: HashTable<(u64, usize)> = HashTable::new();
+        let found = tables.map(|(hash, table)| {
+            parallel::count(1);
+            let known = first.entry(hash, |&(other, _)| other == hash, |&(other, _)| other);
+            let &(_, first) = known.or_insert((hash, table)).get();
+            (table, first)
         });
-        first.collect::<Vec<_>>()
+        found.collect::<Vec<_>>()
     });
     parallel::count(hashes.len() / BLOCKS);
     let mut first = vec![0; hashes.len()];
@@ -127,6 +125,11 @@ fn first_of_hash(threads: usize, hashes: &[u64]) -> Vec<usize> {
         }
     }
     first
+}
+
+/// The one of so many equal parts of all hashes in which a hash is.
+const fn part_of(hash: u64, parts: usize) -> usize {
+    (((hash >> 32) * parts as u64) >> 32) as usize
 }
 
 /// A page with these entries.

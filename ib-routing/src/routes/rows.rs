@@ -232,10 +232,14 @@ impl Rows {
             return;
         };
         let mut columns: Vec<_> = columns.into_iter().map(Vec::into_iter).collect();
+        let num_pages = self.len.div_ceil(PAGE);
         for row in rows {
-            let pages = columns.iter_mut().enumerate();
-            let pages =
-                pages.filter_map(|(number, new)| new.next().or_else(|| row.page(number).cloned()));
+            // The iterator knows its length, so the pages are collected in the memory that the row keeps.
+            let pages = (0..num_pages).map(|number| {
+                let new = columns.get_mut(number).and_then(Iterator::next);
+                let page = new.or_else(|| row.page(number).cloned());
+                page.unwrap_or_else(page::unreachable)
+            });
             *row = SharedLft::of(pages.collect(), blocks_in(self.len));
         }
     }
