@@ -5,6 +5,7 @@
 //! [`port_balancing`](super::port_balancing) chooses.
 
 use alloc::{vec, vec::Vec};
+use core::ops::Range;
 
 use crate::{
     algo::parallel,
@@ -30,6 +31,10 @@ pub struct Frontier {
     pub choices: u32,
     /// Number of switches that reach any target in this step.
     pub switches: u32,
+    /// The first of these switches.
+    first: usize,
+    /// Past the last one.
+    end: usize,
 }
 
 impl Frontier {
@@ -39,12 +44,22 @@ impl Frontier {
         let choices = reached.iter().map(|set| set.count_ones()).sum();
         let reaches = |set: &&u64| **set != 0;
         let switches = reached.iter().filter(reaches).count() as u32;
+        let first = reached.iter().position(|set| *set != 0).unwrap_or(0);
+        let last = reached.iter().rposition(|set| *set != 0);
         Self {
             reached,
             via,
             choices,
             switches,
+            first,
+            end: last.map_or(first, |last| last + 1),
         }
+    }
+
+    /// The indices of the switches from the first to the last one that reach any target in this step.
+    #[must_use]
+    pub const fn range(&self) -> Range<usize> {
+        self.first..self.end
     }
 }
 

@@ -181,33 +181,50 @@ pub(crate) fn rows_with<S: Send, T: Send, W: Send>(
     }
     #[cfg(feature = "std")]
     if is_divided(threads, items.len()) {
-        use rayon::prelude::*;
-        return on_threads(threads, &mut || {
-            let spaces: Vec<Mutex<&mut W>> = core::iter::once(&mut spaces.own)
-                .chain(&mut spaces.others)
-                .map(Mutex::new)
-                .collect();
-            let part = part_of(items.len(), rayon::current_num_threads());
-            let rows = items.par_iter_mut().zip(data.par_chunks_mut(len));
-            let rows = rows.with_min_len(part).with_max_len(part);
-            rows.for_each_init(
-                || {
-                    let worker = rayon::current_thread_index().unwrap_or(0) % spaces.len();
-                    let space = spaces.get(worker).map(Mutex::lock);
-                    space.map(|space| space.unwrap_or_else(PoisonError::into_inner))
-                },
-                |space, (item, row)| {
-                    if let Some(space) = space {
-                        work(space, item, row);
-                    }
-                },
-            );
-        });
+        return on_threads(threads, &mut || share_rows(items, data, len, spaces, &work));
     }
     let _ = threads;
     for (item, row) in items.iter_mut().zip(data.chunks_mut(len)) {
         work(&mut spaces.own, item, row);
     }
+}
+
+/// Does [`rows_with`] on the threads of this pool. Each space begins with an equal share of the rows: the same one in each
+/// step of as many rows, because the memory of a row is then mostly in the caches of the processor that works on it. A worker
+/// that is done with its share goes on with those of others.
+#[cfg(feature = "std")]
+fn share_rows<S: Send, T: Send, W: Send>(
+    items: &mut [S],
+    data: &mut [T],
+    len: usize,
+    spaces: &mut Spaces<W>,
+    work: impl Fn(&mut W, &mut S, &mut [T]) + Sync + Send,
+) {
+    use rayon::prelude::*;
+    let mut spaces: Vec<&mut W> = core::iter::once(&mut spaces.own)
+        .chain(&mut spaces.others)
+        .collect();
+    let part = part_of(items.len(), spaces.len());
+    let parts = items.chunks_mut(part).zip(data.chunks_mut(part * len));
+    let parts: Vec<_> = parts.map(|part| Mutex::new(Some(part))).collect();
+    let share = parts.len().div_ceil(spaces.len()).max(1);
+    let shares: Vec<_> = parts
+        .chunks(share)
+        .map(|parts| (parts, AtomicUsize::new(0)))
+        .collect();
+    let workers = spaces.par_iter_mut().enumerate().with_max_len(1);
+    workers.for_each(|(own, space)| {
+        let from_own = shares.iter().cycle().skip(own);
+        for (parts, next) in from_own.take(shares.len()) {
+            while let Some(part) = parts.get(next.fetch_add(1, Relaxed)) {
+                let part = part.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let (items, rows) = part.unwrap_or_default();
+                for (item, row) in items.iter_mut().zip(rows.chunks_mut(len)) {
+                    work(space, item, row);
+                }
+            }
+        }
+    });
 }
 
 /// Divides the numbers of `0..count` between workers, each of which has a space of its own for its results. A worker that

@@ -235,11 +235,13 @@ fn attempt(
             flows.begin(threads, batch.ca_columns());
             for frontier in frontiers?.iter().rev() {
                 let alone = workers == 1 || batch.work(frontier, inputs) < LITTLE_WORK;
+                let range = frontier.range();
                 let (rows, row_len) = writer.rows_mut();
+                let entries = range.start * row_len..range.end * row_len;
                 parallel::rows_with(
                     if alone { 1 } else { threads },
-                    &mut balancers,
-                    rows,
+                    balancers.get_mut(range).unwrap_or_default(),
+                    rows.get_mut(entries).unwrap_or_default(),
                     row_len,
                     &mut spaces,
                     |scratch, balancer, lft| {
