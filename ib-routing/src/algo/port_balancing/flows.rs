@@ -17,7 +17,7 @@ use super::packed::{COLUMNS, at_column};
 use super::split_atomic::AtomicU64;
 use crate::{
     algo::parallel,
-    index::{Idx, IdxVec, SwitchIdx},
+    index::{Idx, SwitchIdx},
 };
 
 /// Workers that get a shard of their own. Every reader adds up all shards, so more of them would cost
@@ -26,14 +26,15 @@ const SHARDS: usize = 4;
 
 /// Number of routes of other switches that pass each switch towards each LID of a CA in the batch.
 pub(super) struct Flows {
-    /// A row for each switch: the columns of the first shard, [`COLUMNS`] to a word, then those of the next one.
+    /// The rows of all switches in the first shard, [`COLUMNS`] columns to a word, then those of the next one.
     words: Vec<AtomicU64>,
-    /// The destinations in whose columns a switch may have a sum, for each shard.
-    passed: IdxVec<SwitchIdx, [Passed; SHARDS]>,
+    /// The destinations in whose columns each switch may have a sum, in the same order.
+    passed: Vec<Passed>,
+    switches: usize,
     shards: usize,
     /// Several workers share the only shard.
     shared: bool,
-    /// Words of a switch's row in one shard.
+    /// Words of a row.
     stride: usize,
 }
 
@@ -52,10 +53,12 @@ impl Passed {
 impl Flows {
     pub(super) fn new(switches: usize, workers: usize) -> Self {
         let shared = workers > SHARDS;
+        let shards = if shared { 1 } else { workers };
         Self {
             words: Vec::new(),
-            passed: (0..switches).map(|_| Default::default()).collect(),
-            shards: if shared { 1 } else { workers },
+            passed: (0..shards * switches).map(|_| Passed::default()).collect(),
+            switches,
+            shards,
             shared,
             stride: 0,
         }
@@ -65,50 +68,64 @@ impl Flows {
     pub(super) fn begin(&mut self, threads: usize, columns: usize) {
         let (old, new) = (self.stride, columns.div_ceil(COLUMNS).max(1));
         self.stride = new;
-        let passed = self.passed.as_mut_slice();
-        let words = &mut self.words;
-        parallel::rows(threads, passed, words, old * self.shards, |passed, row| {
-            for (passed, row) in passed.iter_mut().zip(row.chunks_mut(old)) {
+        // A worker begins with the rows that it has written itself.
+        parallel::rows(
+            threads,
+            &mut self.passed,
+            &mut self.words,
+            old,
+            |passed, row| {
                 if passed.0.iter_mut().any(|half| *half.get_mut() != 0) {
                     parallel::count(row.len() / 8);
                     *passed = Passed::default();
                     row.fill_with(AtomicU64::default);
                 }
-            }
-        });
-        let len = new * self.shards * self.passed.len();
+            },
+        );
+        let len = new * self.passed.len();
         if self.words.len() < len {
             self.words.resize_with(len, AtomicU64::default);
         }
     }
 
-    /// First word of the row of a switch.
+    /// First word of the row of a switch, in each shard.
     #[inline]
     pub(super) fn row(&self, switch: SwitchIdx) -> usize {
-        switch.at() * self.stride * self.shards
+        switch.at() * self.stride
+    }
+
+    /// The rows of a shard.
+    #[inline]
+    fn shard(&self, shard: usize) -> (&[Passed], &[AtomicU64]) {
+        let (row, word) = (shard * self.switches, shard * self.switches * self.stride);
+        (
+            self.passed.get(row..).unwrap_or_default(),
+            self.words.get(word..).unwrap_or_default(),
+        )
     }
 
     /// The writer of a worker.
     #[inline]
     pub(super) fn writer(&self, worker: usize) -> FlowWriter<'_> {
-        let shard = if self.shared { 0 } else { worker };
+        let (passed, words) = self.shard(if self.shared { 0 } else { worker });
         FlowWriter {
-            flows: self,
-            shard,
             shared: self.shared,
-            words: self.words.get(shard * self.stride..).unwrap_or_default(),
+            passed,
+            words,
         }
     }
 
     /// The routes of others that pass a switch.
     #[inline]
     pub(super) fn passing(&self, switch: SwitchIdx) -> Passing<'_> {
-        let row = self.words.get(self.row(switch)..).unwrap_or_default();
-        let shards = row.chunks(self.stride.max(1)).take(self.shards);
-        let sets = self.passed[switch].iter().map(Passed::bits);
-        // Most switches of a fat tree are passed by the routes of one worker alone.
-        let used = sets.zip(shards).filter(|&(set, _)| set != 0);
         let mut passing = Passing::default();
+        let (start, end) = (self.row(switch), self.row(switch) + self.stride);
+        let shards = (0..self.shards).map(|shard| self.shard(shard));
+        let used = shards.filter_map(|(passed, words)| {
+            let set = passed.get(switch.at()).map_or(0, Passed::bits);
+            // Most switches of a fat tree are passed by the routes of one worker alone.
+            (set != 0).then(|| (set, words.get(start..end).unwrap_or_default()))
+        });
         for (part, (set, words)) in passing.parts.iter_mut().zip(used) {
             passing.set |= set;
             *part = words;
@@ -144,10 +161,9 @@ impl Passing<'_> {
 /// Adds routes to the shard of one worker.
 #[derive(Clone, Copy)]
 pub(super) struct FlowWriter<'a> {
-    flows: &'a Flows,
-    shard: usize,
     shared: bool,
-    /// All rows, from the first word of the shard on.
+    /// The rows of the shard, and of those after it.
+    passed: &'a [Passed],
     words: &'a [AtomicU64],
 }
 
@@ -155,15 +171,20 @@ impl FlowWriter<'_> {
     /// Marks the destinations in whose columns the row of a switch may get a sum.
     #[inline]
     pub(super) fn mark_passed(&self, switch: SwitchIdx, bits: u64) {
-        let passed = self.flows.passed[switch].get(self.shard);
+        let passed = self.passed.get(switch.at());
         let Some(Passed([low, high])) = passed.filter(|_| bits != 0) else {
             return;
         };
         for (half, bits) in [(low, bits as u32), (high, (bits >> 32) as u32)] {
+            let marked = half.load(Relaxed);
+            // Most are marked already, and a line that is only read stays in the caches of all workers.
+            if marked & bits == bits {
+                continue;
+            }
             if self.shared {
                 half.fetch_or(bits, Relaxed);
             } else {
-                half.store(half.load(Relaxed) | bits, Relaxed);
+                half.store(marked | bits, Relaxed);
             }
         }
     }
