@@ -39,8 +39,9 @@ use crate::{
 /// The name that errors bear too.
 const NAME: &str = "ftree";
 
-/// Groups of targets whose views are kept at the same time.
-const BATCH: usize = 64;
+/// Groups of targets whose views are kept, and whose pages of tables are open, at the same time.
+const BATCH: usize = 8;
+
 /// The engine `ftree`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FatTree;
@@ -76,12 +77,18 @@ impl RoutingEngine for FatTree {
         let groups = tree.siblings(lids);
         let hubs = Hubs::find(&tree, &groups);
         let up_ports = UpPorts::find(&tree);
-        let chains = Chains::choose(&tree, &up_ports, lids, options, &groups);
-        let mut routes = Routes::new_on(options.threads, &engine::FTREE, fabric, lids);
+        let mut routes = Routes::new_shared(&engine::FTREE, fabric, lids);
+        let batches = groups.chunks(BATCH);
+        let ranges = |groups: &[Vec<SwitchIdx>]| {
+            let targets = groups.concat().into_iter();
+            let ports = targets.flat_map(|target| lids.at_switch(target));
+            ports.map(|port| port.range.base()..=port.range.last())
+        };
+        let mut writer = routes.writer(options.threads, batches.clone().map(ranges));
+        let chains = Chains::choose_all(&tree, &up_ports, lids, options, &groups, writer.layout());
         let mut rows = LftRow::for_all(&tree);
-        let row_len = routes.row_len();
         let mut turned_back = false;
-        for (groups, chains) in groups.chunks(BATCH).zip(chains.of_group.chunks(BATCH)) {
+        for (number, (groups, chains)) in batches.zip(chains.chunks(BATCH)).enumerate() {
             let view = |at: usize| {
                 groups
                     .get(at)
@@ -95,19 +102,19 @@ impl RoutingEngine for FatTree {
             for (targets, view) in groups.iter().zip(&views) {
                 check_reverse_hops(&tree, targets, view, lids, options)?;
             }
-            parallel::rows(
-                options.threads,
-                &mut rows,
-                routes.rows_mut(),
-                row_len,
-                |row, lft| {
-                    for (view, group) in views.iter().zip(chains) {
-                        row.fill(&tree, &up_ports, view, group, lft);
-                    }
-                },
-            );
+            writer.begin(number);
+            let (tables, row_len) = writer.rows_mut();
+            parallel::rows(options.threads, &mut rows, tables, row_len, |row, lft| {
+                for (view, chains) in views.iter().zip(chains) {
+                    row.fill(&tree, &up_ports, view, chains, lft);
+                }
+            });
+            for chains in chains {
+                chains.set_down(&tree, tables, row_len);
+            }
+            writer.end(number);
         }
-        chains.set_down(&tree, &mut routes);
+        writer.finish();
         routes.set_exits(lids);
         if turned_back {
             lanes::layer_routes(fabric, lids, options, &mut routes)?;

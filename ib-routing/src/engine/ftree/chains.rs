@@ -3,14 +3,14 @@
 use alloc::{collections::BTreeSet, vec, vec::Vec};
 use core::ops::Range;
 
-use ib_wire::{Guid, Lid, PortNum};
+use ib_wire::{Guid, PortNum};
 
 use super::tree::Tree;
 use crate::{
     index::{ChannelIdx, Idx, IdxVec, SwitchIdx},
     lid::{Destination, LidMap},
     options::RouteOptions,
-    routes::Routes,
+    routes::Layout,
 };
 
 /// One LID, and the facts that decide its path up.
@@ -18,79 +18,91 @@ use crate::{
 pub(super) struct Chain {
     /// The switch that has it, or whose CA has it.
     pub(super) target: SwitchIdx,
-    pub(super) lid: Lid,
+    /// Where its entry is in the memory of a table.
+    pub(super) place: usize,
     /// Its root and its turn on parallel links: a column of [`UpPorts`].
     pub(super) slot: u32,
 }
 
 /// The chains of a group of targets.
 #[derive(Clone, Default)]
-pub(super) struct Group {
-    targets: Vec<(SwitchIdx, Lid)>,
+pub(super) struct Chains {
+    /// The target of each chain, and the place of its LID.
+    targets: Vec<(SwitchIdx, usize)>,
     slots: Vec<u32>,
-    /// Neighbouring LIDs: the first, and the number of its chain.
-    runs: Vec<(Lid, usize)>,
-    /// Neighbouring LIDs of one target.
+    /// Neighbouring places: the first, and the number of its chain.
+    runs: Vec<(usize, usize)>,
+    /// Neighbouring places of one target.
     of_target: Vec<(SwitchIdx, Range<usize>)>,
+    /// The links down that were chosen, with the places of their LIDs.
+    down: Vec<(usize, ChannelIdx)>,
 }
 
-impl Group {
+impl Chains {
     fn push(&mut self, chain: Chain) {
-        let follows = self.targets.last().map(|(_, last)| last.0.wrapping_add(1));
-        if follows != Some(chain.lid.0) {
-            self.runs.push((chain.lid, self.slots.len()));
+        let place = chain.place;
+        let follows = self.targets.last().map(|(_, last)| last + 1);
+        if follows != Some(place) {
+            self.runs.push((place, self.slots.len()));
         }
-        let lid = usize::from(chain.lid.0);
         match self.of_target.last_mut() {
-            Some((target, lids)) if *target == chain.target && lids.end == lid => lids.end += 1,
-            _ => self.of_target.push((chain.target, lid..lid + 1)),
+            Some((target, places)) if *target == chain.target && places.end == place => {
+                places.end += 1;
+            }
+            _ => self.of_target.push((chain.target, place..place + 1)),
         }
-        self.targets.push((chain.target, chain.lid));
+        self.targets.push((chain.target, place));
         self.slots.push(chain.slot);
     }
 
     /// All chains.
-    pub(super) fn chains(&self) -> impl Iterator<Item = Chain> {
+    pub(super) fn each(&self) -> impl Iterator<Item = Chain> {
         let targets = self.targets.iter().zip(&self.slots);
-        targets.map(|(&(target, lid), &slot)| Chain { target, lid, slot })
+        targets.map(|(&(target, place), &slot)| Chain {
+            target,
+            place,
+            slot,
+        })
     }
 
-    /// Stretches of neighbouring LIDs of one target.
+    /// Stretches of neighbouring places of one target.
     pub(super) fn of_targets(&self) -> impl Iterator<Item = (SwitchIdx, Range<usize>)> {
         self.of_target.iter().cloned()
     }
 
-    /// Stretches of neighbouring LIDs, with their slots.
+    /// Stretches of neighbouring places, with their slots.
     #[inline]
     pub(super) fn runs(&self) -> impl Iterator<Item = (Range<usize>, &[u32])> {
         let ends = self.runs.iter().skip(1).map(|(_, first)| *first);
         let ends = ends.chain([self.slots.len()]);
-        self.runs.iter().zip(ends).map(|(&(lid, first), end)| {
+        self.runs.iter().zip(ends).map(|(&(place, first), end)| {
             let slots = self.slots.get(first..end).unwrap_or_default();
-            let lid = usize::from(lid.0);
-            (lid..lid + slots.len(), slots)
+            (place..place + slots.len(), slots)
         })
     }
-}
 
-/// The chains of ancestors of all LIDs.
-pub(super) struct Chains {
-    /// By group of targets.
-    pub(super) of_group: Vec<Group>,
-    /// The links down that were chosen.
-    down: Vec<(Lid, ChannelIdx)>,
-}
+    /// Writes the links down of all chains into the tables of all switches: rows of `row_len` entries.
+    pub(super) fn set_down(&self, tree: &Tree<'_>, rows: &mut [u8], row_len: usize) {
+        for &(place, down) in &self.down {
+            let channel = tree.fabric.channel(down);
+            if let Some(entry) = rows.get_mut(channel.from.at() * row_len + place) {
+                *entry = channel.port.0;
+            }
+        }
+    }
 
-impl Chains {
     /// Chooses the least used link down at every level, from the target to a root: for compute nodes
     /// first, so that they share all links evenly, then for I/O nodes, then for all others.
-    pub(super) fn choose(
+    ///
+    /// The result has the chains of each group of targets. `layout` says where the entries of LIDs are.
+    pub(super) fn choose_all(
         tree: &Tree<'_>,
         up_ports: &UpPorts,
         lids: &LidMap,
         options: &RouteOptions,
         groups: &[Vec<SwitchIdx>],
-    ) -> Self {
+        layout: &Layout,
+    ) -> Vec<Self> {
         let listed = |guids: &[Guid]| guids.iter().copied().collect::<BTreeSet<Guid>>();
         let (compute, io) = (listed(&options.compute_nodes), listed(&options.io_nodes));
         let kind = |end: &Destination| {
@@ -104,10 +116,7 @@ impl Chains {
                 2
             }
         };
-        let mut this = Self {
-            of_group: vec![Group::default(); groups.len()],
-            down: Vec::with_capacity(lids.num_lids()),
-        };
+        let mut all = vec![Self::default(); groups.len()];
         let mut turns = Turns::new(tree);
         let mut served = vec![0; up_ports.roots];
         let wanted = match (compute.is_empty(), io.is_empty()) {
@@ -115,15 +124,15 @@ impl Chains {
             _ => 0..4,
         };
         for wanted in wanted {
-            for (group, chains) in groups.iter().zip(&mut this.of_group) {
+            for (group, chains) in groups.iter().zip(&mut all) {
                 for &target in group {
                     let ends = lids.at_switch(target).filter(|end| kind(end) == wanted);
                     for lid in ends.flat_map(|end| end.range.iter()) {
-                        let counts = wanted < 3;
+                        let (place, counts) = (layout.place(lid), wanted < 3);
                         let mut root = target;
                         while let Some(up) = turns.take(tree, root, counts) {
                             let up = tree.fabric.channel(up);
-                            this.down.push((lid, up.reverse));
+                            chains.down.push((place, up.reverse));
                             root = up.to;
                         }
                         let root = up_ports.number[root];
@@ -134,22 +143,14 @@ impl Chains {
                         });
                         chains.push(Chain {
                             target,
-                            lid,
+                            place,
                             slot: root * up_ports.width + turn % up_ports.width,
                         });
                     }
                 }
             }
         }
-        this
-    }
-
-    /// Writes the links down of all chains.
-    pub(super) fn set_down(&self, tree: &Tree<'_>, routes: &mut Routes) {
-        for &(lid, down) in &self.down {
-            let channel = tree.fabric.channel(down);
-            routes.set_port(channel.from, lid, channel.port);
-        }
+        all
     }
 }
 

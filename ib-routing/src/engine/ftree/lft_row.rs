@@ -2,10 +2,10 @@
 
 use alloc::vec::Vec;
 
-use ib_wire::{Lid, PortNum};
+use ib_wire::PortNum;
 
 use super::{
-    chains::{Chain, Group, UpPorts},
+    chains::{Chain, Chains, UpPorts},
     tree::Tree,
     view::{Move, View},
 };
@@ -35,30 +35,30 @@ impl LftRow {
         tree: &Tree<'_>,
         up_ports: &UpPorts,
         view: &View,
-        group: &Group,
+        chains: &Chains,
         lft: &mut [u8],
     ) {
         match view.moves[self.switch] {
             Move::Stay => {}
             Move::By(channel) => {
                 let port = tree.fabric.channel(channel).port.0;
-                for (lids, _) in group.runs() {
-                    lft.get_mut(lids).unwrap_or_default().fill(port);
+                for (places, _) in chains.runs() {
+                    lft.get_mut(places).unwrap_or_default().fill(port);
                 }
             }
             Move::ToTarget => {
                 let mut place = 0;
-                for (target, lids) in group.of_targets() {
+                for (target, places) in chains.of_targets() {
                     if let Some(channel) = tree.down_to_next(self.switch, target, &mut place) {
                         let port = tree.fabric.channel(channel).port.0;
-                        lft.get_mut(lids).unwrap_or_default().fill(port);
+                        lft.get_mut(places).unwrap_or_default().fill(port);
                     }
                 }
             }
             Move::Up if self.all_lead_nearer(tree, up_ports, view) => {
                 let ports = up_ports.from(self.switch);
-                for (lids, slots) in group.runs() {
-                    let entries = lft.get_mut(lids).unwrap_or_default();
+                for (places, slots) in chains.runs() {
+                    let entries = lft.get_mut(places).unwrap_or_default();
                     for (entry, &slot) in entries.iter_mut().zip(slots) {
                         *entry = ports.get(slot as usize).copied().unwrap_or(*entry);
                     }
@@ -66,7 +66,7 @@ impl LftRow {
             }
             Move::Up => {
                 let here = self.switch;
-                for chain in group.chains().filter(|chain| chain.target != here) {
+                for chain in chains.each().filter(|chain| chain.target != here) {
                     self.go_up(tree, up_ports, view, &chain, lft);
                 }
             }
@@ -101,15 +101,8 @@ impl LftRow {
             *load += 1;
             Some(*up)
         });
-        if let Some(channel) = channel {
-            set(lft, chain.lid, tree.fabric.channel(channel).port.0);
+        if let Some((entry, channel)) = lft.get_mut(chain.place).zip(channel) {
+            *entry = tree.fabric.channel(channel).port.0;
         }
-    }
-}
-
-#[inline]
-fn set(lft: &mut [u8], lid: Lid, port: u8) {
-    if let Some(entry) = lft.get_mut(usize::from(lid.0)) {
-        *entry = port;
     }
 }
