@@ -38,16 +38,42 @@ impl Constant {
     pub(crate) fn of(text: &str) -> Self {
         Self::blocks(text).next().unwrap_or(Self::EMPTY)
     }
+}
 
-    /// The text, filled up with zeros.
+/// Text of at most [`Constant::MOST`] bytes before a value.
+pub(crate) trait Label {
+    /// Writes the text, and perhaps zeros after it.
+    fn write(&self, room: &mut [u8; BLOCK]);
+
+    /// Length of the text.
+    fn len(&self) -> usize;
+}
+
+impl Label for Constant {
     #[inline(always)]
-    pub(crate) fn block(&self) -> &[u8; BLOCK] {
-        &self.block
+    fn write(&self, room: &mut [u8; BLOCK]) {
+        *room = self.block;
     }
 
-    /// Length of the text. The remainder shows the compiler that it is at most [`MOST`](Self::MOST).
+    /// The remainder shows the compiler that it is at most [`MOST`](Self::MOST).
     #[inline(always)]
-    pub(crate) fn len(&self) -> usize {
+    fn len(&self) -> usize {
         usize::from(self.len) % BLOCK
+    }
+}
+
+/// Text of a length that the compiler knows.
+impl<const N: usize> Label for [u8; N] {
+    #[inline(always)]
+    fn write(&self, room: &mut [u8; BLOCK]) {
+        const { assert!(N <= Constant::MOST) };
+        if let Some(room) = room.first_chunk_mut() {
+            *room = *self;
+        }
+    }
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        N
     }
 }

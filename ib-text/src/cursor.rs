@@ -6,7 +6,7 @@ use ib_wire::Gid;
 
 use crate::{
     Constant,
-    constant::BLOCK,
+    constant::{BLOCK, Label},
     digits::{
         self, DIGITS, Digits, SMALL_BITS, hex_digits, longest_zeros, sixteen_digits, two_digits,
     },
@@ -82,21 +82,31 @@ impl<'a> Cursor<'a> {
     /// Writes constant text.
     #[inline(always)]
     pub fn constant(&mut self, text: &Constant) {
-        self.block(text.block(), text.len());
+        self.label(text);
+    }
+
+    /// Writes the text before a value.
+    #[inline(always)]
+    pub(crate) fn label(&mut self, text: &impl Label) {
+        let Some(room) = self.room.first_chunk_mut() else {
+            return self.advance(usize::MAX);
+        };
+        text.write(room);
+        self.advance(text.len());
     }
 
     /// Writes constant text and the digits after it that `write` writes: that there is room is checked once.
     #[inline(always)]
     pub(crate) fn labelled(
         &mut self,
-        text: &Constant,
+        text: &impl Label,
         write: impl FnOnce(&mut [u8; DIGITS]) -> usize,
     ) {
         let Some(room) = self.room.first_chunk_mut::<STEP>() else {
             return self.advance(usize::MAX);
         };
-        if let Some(block) = room.first_chunk_mut() {
-            *block = *text.block();
+        if let Some(room) = room.first_chunk_mut() {
+            text.write(room);
         }
         let room = room.get_mut(text.len()..);
         let room = room.and_then(|room| room.first_chunk_mut());
@@ -106,25 +116,25 @@ impl<'a> Cursor<'a> {
 
     /// Writes constant text and a decimal number after it.
     #[inline(always)]
-    pub(crate) fn small(&mut self, before: &Constant, value: u8) {
+    pub(crate) fn small(&mut self, before: &impl Label, value: u8) {
         self.labelled(before, |room| digits::small(value.into()).write(room));
     }
 
     /// Writes constant text and a decimal number after it.
     #[inline(always)]
-    pub(crate) fn short(&mut self, before: &Constant, value: u16) {
+    pub(crate) fn short(&mut self, before: &impl Label, value: u16) {
         self.labelled(before, |room| digits::short(room, value));
     }
 
     /// Writes constant text and a decimal number after it.
     #[inline(always)]
-    pub(crate) fn long(&mut self, before: &Constant, value: u32) {
+    pub(crate) fn long(&mut self, before: &impl Label, value: u32) {
         self.labelled(before, |room| digits::decimal(room, value));
     }
 
     /// Writes constant text and the hexadecimal digits of eight bytes after it.
     #[inline(always)]
-    pub(crate) fn octets(&mut self, before: &Constant, bytes: &[u8; 8]) {
+    pub(crate) fn octets(&mut self, before: &impl Label, bytes: &[u8; 8]) {
         self.labelled(before, |room| sixteen_digits(room, bytes));
     }
 

@@ -144,7 +144,7 @@ pub(crate) fn short(room: &mut [u8; DIGITS], value: u16) -> usize {
 }
 
 /// Writes the decimal digits of a number of 32 bits; returns how many there are.
-#[inline(always)]
+#[inline(never)]
 pub(crate) fn decimal(room: &mut [u8; DIGITS], value: u32) -> usize {
     if value < NINE_DIGITS {
         let lanes = eight_decimals(value);

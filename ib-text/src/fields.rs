@@ -2,10 +2,12 @@
 //!
 //! The JSON is what `ib_wire::table::serialize_fields` gives; a test holds them together. A layout is
 //! compiled once into a flat list of (constant text, value), because a capture prints the same few
-//! layouts a million times: names, quotes, braces of nested structures are all constant text. And a
-//! header with the bytes of the one printed before, as most addresses of a capture are, is copied.
+//! layouts a million times: names, quotes, braces of nested structures are all constant text. The list
+//! of a common layout is code. And a header with the bytes of the one printed before, as most addresses
+//! of a capture are, is copied.
 
 mod format;
+mod printers;
 
 use ib_wire::table::Layout;
 

@@ -8,7 +8,8 @@ use ib_wire::{
 };
 
 use crate::{
-    Constant, Cursor,
+    Cursor,
+    constant::Label,
     window::{InByte, Whole, Window},
 };
 
@@ -115,12 +116,12 @@ impl Value {
     pub(crate) fn print(
         &self,
         cursor: &mut Cursor<'_>,
-        before: &Constant,
+        before: &impl Label,
         offset: usize,
         bytes: &[u8],
     ) {
         match *self {
-            Self::Nothing => cursor.constant(before),
+            Self::Nothing => cursor.label(before),
             Self::Byte(place) => cursor.small(before, u8::from_be_bytes(*place.load(bytes))),
             Self::Small(place) => cursor.small(before, place.load(bytes)),
             Self::Half(place) => cursor.short(before, u16::from_be_bytes(*place.load(bytes))),
@@ -129,18 +130,18 @@ impl Value {
             Self::Number(window) => cursor.long(before, window.load(bytes)),
             Self::Octets(place) => cursor.octets(before, place.load(bytes)),
             Self::Bytes { start, len } => {
-                cursor.constant(before);
+                cursor.label(before);
                 cursor.hex_bytes(octets(bytes, start, len));
             }
             Self::Offset => match u8::try_from(offset) {
                 Ok(offset) => cursor.small(before, offset),
                 Err(_) => {
-                    cursor.constant(before);
-                    cursor.aside(|cursor| cursor.decimal(offset as u64));
+                    cursor.label(before);
+                    cursor.apart(|room| print_offset(room, offset));
                 }
             },
             Self::List { .. } | Self::Wide { .. } | Self::Gid { .. } | Self::Text { .. } => {
-                cursor.constant(before);
+                cursor.label(before);
                 cursor.apart(|room| self.print_long(room, bytes));
             }
         }
@@ -184,6 +185,14 @@ impl Value {
         }
         cursor.len()
     }
+}
+
+/// Prints an offset of several digits; returns the length of its text.
+#[inline(never)]
+fn print_offset(room: &mut [u8], offset: usize) -> usize {
+    let mut cursor = Cursor::new(room);
+    cursor.decimal(offset as u64);
+    cursor.len()
 }
 
 /// `len` bytes from `start`.

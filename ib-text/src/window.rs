@@ -5,9 +5,9 @@ use ib_wire::table::Field;
 /// The place of a number inside a byte: those above `shift` of the byte at `start`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InByte {
-    start: u32,
-    shift: u8,
-    mask: u8,
+    pub(crate) start: u32,
+    pub(crate) shift: u8,
+    pub(crate) mask: u8,
 }
 
 impl InByte {
@@ -32,9 +32,9 @@ impl InByte {
 /// The place of a number of up to 32 bits: those above `shift` of the eight bytes from `start`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
-    start: u32,
-    mask: u32,
-    shift: u8,
+    pub(crate) start: u32,
+    pub(crate) mask: u32,
+    pub(crate) shift: u8,
 }
 
 impl Window {
@@ -62,7 +62,7 @@ impl Window {
 /// The place of a number of `N` whole bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Whole<const N: usize> {
-    start: u32,
+    pub(crate) start: u32,
 }
 
 impl<const N: usize> Whole<N> {

@@ -2,8 +2,11 @@
 
 use ib_wire::table::{Field, FieldKind, Layout};
 
-use super::Style;
-use crate::{Constant, Cursor, Line, value::Value};
+use super::{
+    Style,
+    printers::{self, Printer},
+};
+use crate::{Constant, Cursor, Line, constant::Label as _, value::Value};
 
 /// Prints the fields of a structure: constant text and values by turns.
 #[derive(Debug)]
@@ -11,8 +14,11 @@ pub struct FieldFormat {
     steps: Vec<Step>,
     /// Room that the whole may touch.
     room: usize,
+    /// The same steps as code, if there is any.
+    printer: Option<Printer>,
 }
 
+/// A value, and the text before it.
 #[derive(Debug)]
 struct Step {
     /// Everything since the value before, or the next part of it.
@@ -37,7 +43,10 @@ impl FieldFormat {
             }
         };
         compiler.fields(layout, 0);
-        compiler.finish(close)
+        FieldFormat {
+            printer: printers::of(style, layout),
+            ..compiler.finish(close)
+        }
     }
 
     /// Prints the values of some fields of `layout` without their names, each after its own text.
@@ -60,14 +69,23 @@ impl FieldFormat {
     }
 
     /// Appends the structure of `bytes`, all of them, which is at `offset`.
+    #[inline]
+    pub fn print(&self, line: &mut Line, offset: usize, bytes: &[u8]) {
+        let cursor = line.room(self.room);
+        let len = match self.printer {
+            Some(print) => print(cursor, offset, bytes),
+            None => self.print_steps(cursor, offset, bytes),
+        };
+        line.advance(len);
+    }
+
+    /// Prints step after step; returns the length of the text.
     ///
     /// It is not inlined: apart from its caller, the loop has more registers.
     #[inline(never)]
-    pub fn print(&self, line: &mut Line, offset: usize, bytes: &[u8]) {
-        let mut cursor = line.room(self.room);
+    fn print_steps(&self, mut cursor: Cursor<'_>, offset: usize, bytes: &[u8]) -> usize {
         self.write(&mut cursor, offset, bytes);
-        let len = cursor.len();
-        line.advance(len);
+        cursor.len()
     }
 
     /// Writes the structure of `bytes`, all of them, which is at `offset`, into [`room`](Self::room).
@@ -110,6 +128,7 @@ impl Compiler {
         FieldFormat {
             steps: self.steps,
             room: longest + Cursor::STEP,
+            printer: None,
         }
     }
 
@@ -237,3 +256,6 @@ impl Compiler {
         self.text.clear();
     }
 }
+
+#[cfg(test)]
+mod tests;
