@@ -42,6 +42,9 @@ impl Constant {
 
 /// Text of at most [`Constant::MOST`] bytes before a value.
 pub(crate) trait Label {
+    /// True if the text is in code, which has a call for each text: what takes many instructions is not inlined there.
+    const IS_CODE: bool;
+
     /// Writes the text, and perhaps zeros after it.
     fn write(&self, room: &mut [u8; BLOCK]);
 
@@ -50,6 +53,8 @@ pub(crate) trait Label {
 }
 
 impl Label for Constant {
+    const IS_CODE: bool = false;
+
     #[inline(always)]
     fn write(&self, room: &mut [u8; BLOCK]) {
         *room = self.block;
@@ -64,6 +69,8 @@ impl Label for Constant {
 
 /// Text of a length that the compiler knows.
 impl<const N: usize> Label for [u8; N] {
+    const IS_CODE: bool = true;
+
     #[inline(always)]
     fn write(&self, room: &mut [u8; BLOCK]) {
         const { assert!(N <= Constant::MOST) };

@@ -128,8 +128,12 @@ impl<'a> Cursor<'a> {
 
     /// Writes constant text and a decimal number after it.
     #[inline(always)]
-    pub(crate) fn long(&mut self, before: &impl Label, value: u32) {
-        self.labelled(before, |room| digits::decimal(room, value));
+    pub(crate) fn long<L: Label>(&mut self, before: &L, value: u32) {
+        let decimal = match L::IS_CODE {
+            true => digits::decimal_apart,
+            false => digits::decimal,
+        };
+        self.labelled(before, |room| decimal(room, value));
     }
 
     /// Writes constant text and the hexadecimal digits of eight bytes after it.
@@ -142,7 +146,15 @@ impl<'a> Cursor<'a> {
     #[inline(always)]
     pub(crate) fn list(&mut self, numbers: &[u8], separator: u8) {
         for &number in numbers {
-            self.digits(digits::small(number.into()).followed_by(separator));
+            let digits = digits::small(number.into());
+            let Some(room) = self.room.first_chunk_mut() else {
+                return self.advance(usize::MAX);
+            };
+            *room = digits.bytes;
+            if let Some(after) = room.get_mut(digits.len) {
+                *after = separator;
+            }
+            self.advance(digits.len + 1);
         }
     }
 

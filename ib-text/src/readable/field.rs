@@ -209,7 +209,7 @@ impl ReadableField {
             return true;
         };
         let start = self.field.bit_offset / 8;
-        let is_data = self.field.kind == FieldKind::Bytes;
+        let is_data = matches!(self.field.kind, FieldKind::Bytes);
         !(is_data && (start..start + self.field.bits / 8).contains(&at))
     }
 

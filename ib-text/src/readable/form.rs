@@ -5,7 +5,7 @@ use ib_wire::{
     table::{Field, FieldKind, load_bits},
 };
 
-use crate::{Cursor, Line, escape::is_plain};
+use crate::{Constant, Cursor, Line, escape::is_plain};
 
 /// Fields whose numbers are written in hexadecimal: keys and masks.
 const HEXADECIMAL: [&str; 8] = [
@@ -164,14 +164,13 @@ fn directed_route(line: &mut Line, bytes: &[u8]) {
 }
 
 fn decimals(line: &mut Line, bytes: &[u8], separator: u8) {
+    let Some((&last, before)) = bytes.split_last() else {
+        return;
+    };
     // Three digits and a separator each.
-    let mut cursor = line.room(4 * bytes.len() + Cursor::DECIMAL);
-    for (index, &byte) in bytes.iter().enumerate() {
-        if index > 0 {
-            cursor.text(&[separator]);
-        }
-        cursor.decimal(byte.into());
-    }
+    let mut cursor = line.room(4 * before.len() + Cursor::STEP);
+    cursor.list(before, separator);
+    cursor.small(&Constant::EMPTY, last);
     let len = cursor.len();
     line.advance(len);
 }
