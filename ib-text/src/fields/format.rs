@@ -71,11 +71,12 @@ impl FieldFormat {
     /// Appends the structure of `bytes`, all of them, which is at `offset`.
     #[inline]
     pub fn print(&self, line: &mut Line, offset: usize, bytes: &[u8]) {
-        let cursor = line.room(self.room);
-        let len = match self.printer {
-            Some(print) => print(cursor, offset, bytes),
-            None => self.print_steps(cursor, offset, bytes),
-        };
+        let mut cursor = line.room(self.room);
+        cursor.apart(|room| match self.printer {
+            Some(print) => print(room, offset, bytes),
+            None => self.print_steps(room, offset, bytes),
+        });
+        let len = cursor.len();
         line.advance(len);
     }
 
@@ -83,7 +84,8 @@ impl FieldFormat {
     ///
     /// It is not inlined: apart from its caller, the loop has more registers.
     #[inline(never)]
-    fn print_steps(&self, mut cursor: Cursor<'_>, offset: usize, bytes: &[u8]) -> usize {
+    fn print_steps(&self, room: &mut [u8], offset: usize, bytes: &[u8]) -> usize {
+        let mut cursor = Cursor::new(room);
         self.write(&mut cursor, offset, bytes);
         cursor.len()
     }

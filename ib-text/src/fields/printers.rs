@@ -6,10 +6,10 @@ mod steps;
 use ib_wire::table::Layout;
 
 use super::Style;
-use crate::{Cursor, dissect};
+use crate::dissect;
 
 /// Writes the structure of bytes, which is at an offset, into room for it; returns the length of the text.
-pub(super) type Printer = fn(Cursor<'_>, usize, &[u8]) -> usize;
+pub(super) type Printer = fn(&mut [u8], usize, &[u8]) -> usize;
 
 /// The printer of `layout`, if there is one.
 pub(super) fn of(style: Style, layout: &Layout) -> Option<Printer> {
@@ -24,7 +24,8 @@ pub(super) fn of(style: Style, layout: &Layout) -> Option<Printer> {
 /// value after it.
 macro_rules! printers {
     ($($name:literal $len:literal { $($before:literal $value:expr;)* })*) => {
-        &[$(($name, |mut cursor, offset, bytes| {
+        &[$(($name, |room, offset, bytes| {
+            let mut cursor = Cursor::new(room);
             // The compiler knows the length: no step looks for the end.
             let bytes = bytes.first_chunk().unwrap_or(&[0; $len]);
             $(const { $value }.print(&mut cursor, $before, offset, bytes);)*

@@ -48,7 +48,7 @@ fn source() -> String {
     let mut source = String::from(
         "//! The steps of each layout with a printer. A test makes this file, and says how to call it.\n\n\
          use super::{Printer, printers};\n\
-         use crate::{value::Value::*, window::{InByte, Whole, Window}};\n\n\
+         use crate::{Cursor, value::Value::*, window::{InByte, Whole, Window}};\n\n\
          pub(super) const PRINTERS: &[(&str, Printer)] = printers! {\n",
     );
     for layout in common() {

@@ -1,7 +1,7 @@
 //! The steps of each layout with a printer. A test makes this file, and says how to call it.
 
 use super::{Printer, printers};
-use crate::{value::Value::*, window::{InByte, Whole, Window}};
+use crate::{Cursor, value::Value::*, window::{InByte, Whole, Window}};
 
 pub(super) const PRINTERS: &[(&str, Printer)] = printers! {
     "LRH" 8 {
