@@ -101,23 +101,40 @@ impl MadDecoder {
         for structure in headers(case) {
             print(structure);
         }
-        line.literal(b"],\"payload\":\"");
-        line.hex_bytes(case.get(decoded..).unwrap_or_default());
-        line.byte(b'"');
+        let is_whole = filled.len() >= MAD_LEN;
+        let payload = case.get(decoded..).unwrap_or_default();
+        let mut cursor = line.room(2 * payload.len() + JSON_END);
+        cursor.literal(b"],\"payload\":\"");
+        if !payload.is_empty() {
+            cursor.hex_bytes(payload);
+        }
+        cursor.literal(b"\"");
         if filled.len() > case.len() {
-            line.literal(b",\"length\":");
-            line.decimal(case.len() as u64);
+            cursor.literal(b",\"length\":");
+            cursor.decimal(case.len() as u64);
         }
-        line.literal(b",\"icrc\":null,\"vcrc\":null,\"error\":");
-        if filled.len() >= MAD_LEN {
-            return line.literal(b"null}\n");
+        cursor.literal(b",\"icrc\":null,\"vcrc\":null,\"error\":");
+        if is_whole {
+            cursor.literal(b"null}\n");
         }
-        line.literal(b"{\"kind\":\"truncated\",\"offset\":");
-        line.decimal(decoded as u64);
-        line.literal(b",\"message\":\"");
-        line.display(short(case.len()));
-        line.literal(b"\"}}\n");
+        let len = cursor.len();
+        line.advance(len);
+        if !is_whole {
+            json_truncated(line, decoded, case.len());
+        }
     }
+}
+
+/// Room for the end of a document, without the digits of the payload and the error.
+const JSON_END: usize = 128;
+
+/// Appends the error of a datagram of `len` bytes and the end of its document.
+fn json_truncated(line: &mut Line, offset: usize, len: usize) {
+    line.literal(b"{\"kind\":\"truncated\",\"offset\":");
+    line.decimal(offset as u64);
+    line.literal(b",\"message\":\"");
+    line.display(short(len));
+    line.literal(b"\"}}\n");
 }
 
 /// The header that all datagrams have, of one that is cut short inside its format.
