@@ -246,7 +246,7 @@ impl ReadableField {
     }
 
     /// Appends the meaning of a number, or a value that is no number or kept with its meaning.
-    #[inline]
+    #[inline(always)]
     fn print_rest(&mut self, line: &mut Line, bytes: &[u8], context: Context) {
         match &mut self.content {
             Content::Number(number, meanings) => meanings.print(line, *number, bytes, context),
