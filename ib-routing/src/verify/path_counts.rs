@@ -12,6 +12,7 @@
 //! renumber the channels.
 
 mod changes;
+pub(crate) mod joined_paths;
 pub(crate) mod kept;
 pub(crate) mod lengths;
 pub(crate) mod trial;
@@ -19,10 +20,11 @@ mod verdicts;
 
 use alloc::{sync::Arc, vec::Vec};
 
-use ib_wire::{Lid, PortNum};
+use ib_wire::Lid;
 
 use self::{
     changes::{ChannelPlaces, affected, has_same_places},
+    joined_paths::{JoinedPaths, Sources},
     lengths::PathLengths,
     verdicts::Verdicts,
 };
@@ -43,7 +45,7 @@ use crate::{
     fabric::{Fabric, lost::LostChannels},
     index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::{Destination, LidMap},
-    repair::{RoutesInUse, repairer::CutOff},
+    repair::{RoutesInUse, lanes::bits, repairer::CutOff},
     routes::{BlockReader, Routes, SlTable},
 };
 
@@ -146,26 +148,23 @@ impl PathCounts {
             ChannelPlaces::Renumbered { now, .. } => self.renumbered(new.fabric, new.lids, now),
         };
         counts.examined = 0;
-        let (mut edges, mut path) = (Edges::default(), Vec::new());
+        let mut edges = Edges::default();
         let (was, is) = (BlockReader::new(old.routes), BlockReader::new(new.routes));
-        let was = |switch, lid| was.port(switch, lid);
-        let is = |switch, lid| is.port(switch, lid);
-        for (owner, CutOff { lid, switches }) in affected(old, new, was, places.gone(), self)? {
-            for switch in switches {
-                let end = (switch, owner);
-                let number = |channel| places.of_old(channel);
-                follow(old.fabric, &was, (switch, lid), owner, number, &mut path)?;
-                let length = path.len();
-                let lane = lane_of(old.routes, switch, lid);
-                counts.count_path(end, lane, &path, false, &mut edges);
-                let number = |channel| Some(counts.lost.before(channel));
-                follow(new.fabric, &is, (switch, lid), owner, number, &mut path)?;
-                if path.len() != length {
-                    counts.lengths.forget(lid);
-                }
-                let lane = lane_of(new.routes, switch, lid);
-                counts.count_path(end, lane, &path, true, &mut edges);
+        let none = JoinedPaths::new(new.fabric.num_switches());
+        let (mut before, mut after) = (none.clone(), none);
+        for (owner, cut_off) in affected(old, new, &was, places.gone(), self)? {
+            let lid = cut_off.lid;
+            let of_old = |channel| places.of_old(channel).unwrap_or(NO_CHANNEL);
+            follow(&mut before, (old.fabric, &was), (owner, &cut_off), of_old)?;
+            let lane = |switch| lane_of(old.routes, switch, lid);
+            counts.count_paths(&mut before, owner, lane, false, &mut edges);
+            let of_new = |channel| counts.lost.before(channel);
+            follow(&mut after, (new.fabric, &is), (owner, &cut_off), of_new)?;
+            if !after.are_as_long_as(&before) {
+                counts.lengths.forget(lid);
             }
+            let lane = |switch| lane_of(new.routes, switch, lid);
+            counts.count_paths(&mut after, owner, lane, true, &mut edges);
             counts.examined += 1;
         }
         if let ChannelPlaces::Renumbered { .. } = places {
@@ -259,48 +258,85 @@ impl PathCounts {
         self.examined
     }
 
-    /// Adds a path on a lane from a switch to a LID of a port, or takes it away. Channels of another fabric are `None`.
-    pub(crate) fn count_path(
+    /// Adds paths to a LID of a port, or takes them away. `lane` gives the lane of what a switch, or the CAs at it, sends.
+    pub(crate) fn count_paths(
         &mut self,
-        (switch, owner): (SwitchIdx, &Destination),
-        lane: u8,
-        path: &[Option<ChannelIdx>],
+        paths: &mut JoinedPaths,
+        owner: &Destination,
+        lane: impl Fn(SwitchIdx) -> u8,
         adds: bool,
         edges: &mut Edges,
     ) {
-        let routes_from = self.senders[switch];
-        if routes_from > 0 && !owner.is_switch() {
-            self.note_hops(path.len(), adds);
-            if !path.is_empty() {
-                self.note_lane(lane, adds);
-            }
-            for &channel in path.iter().flatten() {
-                let load = &mut self.load[channel];
-                *load = if adds {
-                    *load + routes_from
-                } else {
-                    *load - routes_from
-                };
+        let mut lanes = 0_u16;
+        for (switch, length) in paths.lengths() {
+            let lane = lane(switch);
+            lanes |= 1 << lane;
+            if self.senders[switch] > 0 && !owner.is_switch() {
+                self.note_hops(length as usize, adds);
+                if length > 0 {
+                    self.note_lane(lane, adds);
+                }
             }
         }
-        let kind = usize::from(owner.is_switch());
+        let (senders, is_one) = (Arc::clone(&self.senders), lanes.is_power_of_two());
+        for number in bits(lanes) {
+            let number = number as u8;
+            let sources = |switch| match is_one || lane(switch) == number {
+                true => Sources::at_switch(senders[switch]),
+                false => Sources::default(),
+            };
+            let mut change = Change {
+                of_switch: owner.is_switch(),
+                lane: number,
+                adds,
+                edges,
+            };
+            paths.for_each_part(sources, |channel, after, sources| {
+                self.count_part(channel, after, sources, &mut change);
+            });
+        }
+    }
+
+    /// Adds what passes a channel and the one after it, or takes it away. Either can be [`NO_CHANNEL`].
+    fn count_part(
+        &mut self,
+        channel: ChannelIdx,
+        after: ChannelIdx,
+        sources: Sources,
+        change: &mut Change<'_>,
+    ) {
+        if channel == NO_CHANNEL {
+            return;
+        }
+        let &mut Change {
+            of_switch,
+            lane,
+            adds,
+            ref mut edges,
+        } = change;
+        if !of_switch {
+            let load = &mut self.load[channel];
+            *load = match adds {
+                true => *load + sources.lids,
+                false => *load - sources.lids,
+            };
+        }
+        if after == NO_CHANNEL {
+            return;
+        }
         let changed = match adds {
             true => &mut edges.added,
             false => &mut edges.removed,
         };
-        let kinds = self.users.iter_mut().zip(changed).skip(kind);
-        for ((users, changed), count) in kinds.zip([u32::from(routes_from > 0), 1]) {
-            for pair in path.windows(2) {
-                let &[Some(from), Some(to)] = pair else {
-                    continue;
-                };
-                let changes = match adds {
-                    true => users.add(from, to, lane, count),
-                    false => users.remove(from, to, lane, count),
-                };
-                if changes {
-                    changed.push((from, to, lane));
-                }
+        let kinds = self.users.iter_mut().zip(changed);
+        let kinds = kinds.skip(usize::from(of_switch));
+        for ((users, changed), count) in kinds.zip([sources.cas, sources.switches]) {
+            let changes = match adds {
+                true => users.add(channel, after, lane, count),
+                false => users.remove(channel, after, lane, count),
+            };
+            if changes {
+                changed.push((channel, after, lane));
             }
         }
     }
@@ -464,30 +500,31 @@ impl<const LIDS: usize> Carried<LIDS> {
     }
 }
 
-/// The channels of the path from a switch to a LID, each by the number that `number` gives; `None` if it does not arrive.
-/// `entries` gives the port by which a switch sends to a LID.
-pub(crate) fn follow(
-    fabric: &Fabric,
-    entries: &impl Fn(SwitchIdx, Lid) -> PortNum,
-    (switch, lid): (SwitchIdx, Lid),
-    owner: &Destination,
-    number: impl Fn(ChannelIdx) -> Option<ChannelIdx>,
-    path: &mut Vec<Option<ChannelIdx>>,
+/// A change of the counts by the paths to one LID.
+struct Change<'e> {
+    /// True if the LID is a switch's.
+    of_switch: bool,
+    lane: u8,
+    /// True if the paths are added.
+    adds: bool,
+    edges: &'e mut Edges,
+}
+
+/// Follows the paths to a LID from the switches that are cut off, by the entries of forwarding tables; `None` if one does
+/// not arrive. `number` gives the number of a channel, [`NO_CHANNEL`] if it has none.
+fn follow(
+    paths: &mut JoinedPaths,
+    (fabric, entries): (&Fabric, &BlockReader<'_>),
+    (owner, cut_off): (&Destination, &CutOff),
+    number: impl Fn(ChannelIdx) -> ChannelIdx,
 ) -> Option<()> {
-    path.clear();
-    let mut here = switch;
-    loop {
-        let port = entries(here, lid);
-        let Some(channel) = fabric.channel_at(here, port) else {
-            let arrives = owner.switch == Some(here) && owner.exit == port;
-            break arrives.then_some(());
-        };
-        if path.len() >= fabric.num_switches() {
-            return None;
-        }
-        path.push(number(channel));
-        here = fabric.channel(channel).to;
-    }
+    let lid = cut_off.lid;
+    let next = |switch| {
+        let channel = fabric.channel_at(switch, entries.port(switch, lid))?;
+        Some((number(channel), fabric.channel(channel).to))
+    };
+    let arrives = |switch| owner.switch == Some(switch) && owner.exit == entries.port(switch, lid);
+    paths.follow(&cut_off.switches, next, arrives)
 }
 
 /// The lane of packets from a switch, or the CAs at it, to a LID.

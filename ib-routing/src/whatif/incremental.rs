@@ -7,7 +7,6 @@
 //! manner is recomputed by the caller.
 
 use alloc::vec::Vec;
-use core::mem;
 
 use ib_wire::{Guid, Lid, PortNum, Vl};
 
@@ -28,7 +27,11 @@ use crate::{
     routes::Routes,
     verify::{
         PathCounts, highest_lane,
-        path_counts::{Edges, follow, lost_paths},
+        path_counts::{
+            Edges,
+            joined_paths::{JoinedPaths, Sources},
+            lost_paths,
+        },
         survey::survey,
         verify_on,
         walk::{Columns, NO_CHANNEL, PortTable},
@@ -161,20 +164,6 @@ impl<'a> Base<'a> {
     fn next(&self, switch: SwitchIdx, lid: Lid) -> ChannelIdx {
         self.columns.next(&self.table, switch, lid)
     }
-
-    /// The path from a switch to a LID. All paths arrive.
-    fn path(&self, switch: SwitchIdx, lid: Lid, path: &mut Vec<Option<ChannelIdx>>) {
-        path.clear();
-        let mut here = switch;
-        loop {
-            let channel = self.next(here, lid);
-            if channel == NO_CHANNEL {
-                return;
-            }
-            path.push(Some(channel));
-            here = self.table.to(channel);
-        }
-    }
 }
 
 /// The state of one failure.
@@ -185,7 +174,7 @@ struct Trial<'b, 'a> {
     counts: PathCounts,
     /// The dependencies that the failure changes.
     edges: Edges,
-    path: Vec<Option<ChannelIdx>>,
+    paths: JoinedPaths,
 }
 
 impl<'b, 'a> Trial<'b, 'a> {
@@ -196,7 +185,7 @@ impl<'b, 'a> Trial<'b, 'a> {
             lanes: base.lanes.clone(),
             counts: base.counts.on_trial(),
             edges: Edges::default(),
-            path: Vec::new(),
+            paths: JoinedPaths::new(base.whole.fabric.num_switches()),
         }
     }
 
@@ -234,7 +223,7 @@ impl<'b, 'a> Trial<'b, 'a> {
             base.next(channel.to, lid) == channel.reverse
         });
         for (owner, cut_off) in &touched {
-            self.take_out(owner, cut_off);
+            self.take_out(owner, cut_off)?;
         }
         let mut moved = 0;
         for of_switches in [false, true] {
@@ -276,22 +265,28 @@ impl<'b, 'a> Trial<'b, 'a> {
     }
 
     /// Takes the lost paths to a LID away, and removes its entries over dead channels.
-    fn take_out(&mut self, owner: &Destination, cut_off: &CutOff) {
+    fn take_out(&mut self, owner: &Destination, cut_off: &CutOff) -> Option<()> {
         let base = self.base;
         let &CutOff { lid, ref switches } = cut_off;
-        let mut path = mem::take(&mut self.path);
-        for &switch in switches {
-            base.path(switch, lid, &mut path);
-            if !owner.is_switch() {
-                for &channel in path.iter().flatten() {
-                    self.repairer.load[channel] -= self.repairer.senders[switch];
+        let next = |switch| {
+            let channel = base.next(switch, lid);
+            (channel != NO_CHANNEL).then(|| (channel, base.table.to(channel)))
+        };
+        self.paths.follow(switches, next, |_| true)?;
+        if !owner.is_switch() {
+            let Repairer { load, senders, .. } = &mut self.repairer;
+            // CAs are counted by 32 bits in all counts of paths.
+            let sources = |switch| Sources::at_switch(senders[switch] as u32);
+            self.paths.for_each_part(sources, |channel, _, sources| {
+                if let Some(load) = load.find_mut(channel) {
+                    *load -= u64::from(sources.lids);
                 }
-            }
-            let lane = lane(&self.repairer, switch, lid);
-            self.counts
-                .count_path((switch, owner), lane, &path, false, &mut self.edges);
+            });
         }
-        self.path = path;
+        let repairer = &self.repairer;
+        let lane = |switch| lane(repairer, switch, lid);
+        self.counts
+            .count_paths(&mut self.paths, owner, lane, false, &mut self.edges);
         let dead = self.repairer.dead.iter();
         let ends: Vec<_> = dead
             .map(|&at| (at, base.whole.fabric.channel(at).from))
@@ -301,25 +296,30 @@ impl<'b, 'a> Trial<'b, 'a> {
                 self.repairer.set_port(from, lid, PortNum::UNREACHABLE);
             }
         }
+        Some(())
     }
 
     /// Follows the new paths to a LID and counts them; `None` if one does not arrive.
     fn verify(&mut self, owner: &Destination, cut_off: &CutOff) -> Option<()> {
         let &CutOff { lid, ref switches } = cut_off;
-        let fabric = self.base.whole.fabric;
-        for &switch in switches {
-            let entries = |switch, lid| self.repairer.routes.port(switch, lid);
-            follow(fabric, &entries, (switch, lid), owner, Some, &mut self.path)?;
-            let mut path = self.path.iter().flatten();
-            let lane = lane(&self.repairer, switch, lid);
-            if path.any(|channel| self.repairer.dead.contains(channel))
-                || lane >= self.counts.lanes()
-            {
-                return None;
-            }
-            self.counts
-                .count_path((switch, owner), lane, &self.path, true, &mut self.edges);
+        let (fabric, repairer) = (self.base.whole.fabric, &self.repairer);
+        let port = |switch| repairer.routes.port(switch, lid);
+        let next = |switch| {
+            let channel = fabric.channel_at(switch, port(switch))?;
+            let is_left = !repairer.dead.contains(&channel);
+            is_left.then(|| (channel, fabric.channel(channel).to))
+        };
+        let arrives = |switch| owner.switch == Some(switch) && owner.exit == port(switch);
+        self.paths.follow(switches, next, arrives)?;
+        let lane = |switch| lane(repairer, switch, lid);
+        if switches
+            .iter()
+            .any(|&switch| lane(switch) >= self.counts.lanes())
+        {
+            return None;
         }
+        self.counts
+            .count_paths(&mut self.paths, owner, lane, true, &mut self.edges);
         Some(())
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     index::{ChannelIdx, Idx, IdxVec, SwitchIdx},
     lid::{Destination, LidMap},
     repair::{RoutesInUse, repairer::CutOff},
-    routes::SlTable,
+    routes::{BlockReader, SlTable},
 };
 
 /// The part of all entries, as its reciprocal, from which changes are verified in full.
@@ -103,7 +103,7 @@ pub(crate) fn has_same_lids(old: &LidMap, new: &LidMap) -> bool {
 pub(super) fn affected<'a>(
     old: RoutesInUse<'a>,
     new: RoutesInUse<'_>,
-    entries: impl Fn(SwitchIdx, Lid) -> PortNum,
+    entries: &BlockReader<'_>,
     gone: &LostChannels,
     counts: &PathCounts,
 ) -> Option<Vec<(&'a Destination, CutOff)>> {
@@ -111,7 +111,7 @@ pub(super) fn affected<'a>(
     let is_few = changed.len() <= old.fabric.num_switches() * old.routes.row_len() / MANY;
     is_few.then(|| {
         with_upstream(old, &changed, &counts.lengths, |channel, lid| {
-            entries(channel.to, lid) == channel.to_port
+            entries.port(channel.to, lid) == channel.to_port
         })
     })
 }

@@ -3,7 +3,13 @@
 use alloc::vec::Vec;
 
 use super::{
-    PathCounts, changes::has_same_lids, follow, lane_of, lengths::PathLengths, lost_paths,
+    PathCounts,
+    changes::has_same_lids,
+    follow,
+    joined_paths::{JoinedPaths, Sources},
+    lane_of,
+    lengths::PathLengths,
+    lost_paths,
     verdicts::Edges,
 };
 use crate::{
@@ -45,28 +51,21 @@ impl PathCounts {
         }
         let lost = self.lost.and(&gone);
         let mut load = self.load.clone();
-        let mut path = Vec::new();
+        let mut paths = JoinedPaths::new(old.fabric.num_switches());
         let entries = BlockReader::new(old.routes);
-        let entries = |switch, lid| entries.port(switch, lid);
         let cut_off = lost_paths(old, &gone, &self.lengths, |channel, lid| {
-            entries(channel.to, lid) == channel.to_port
+            entries.port(channel.to, lid) == channel.to_port
         });
-        for (owner, CutOff { lid, switches }) in &cut_off {
-            for &switch in switches {
-                let number = |channel| Some(self.lost.before(channel));
-                follow(
-                    old.fabric,
-                    &entries,
-                    (switch, *lid),
-                    owner,
-                    number,
-                    &mut path,
-                )?;
-                if !owner.is_switch() {
-                    for &channel in path.iter().flatten() {
-                        load[channel] -= self.senders[switch];
+        for (owner, cut_off) in &cut_off {
+            let number = |channel| self.lost.before(channel);
+            follow(&mut paths, (old.fabric, &entries), (owner, cut_off), number)?;
+            if !owner.is_switch() {
+                let sources = |switch| Sources::at_switch(self.senders[switch]);
+                paths.for_each_part(sources, |channel, _, sources| {
+                    if let Some(load) = load.find_mut(channel) {
+                        *load -= sources.lids;
                     }
-                }
+                });
             }
         }
         Some(Kept {
@@ -98,20 +97,17 @@ impl Kept<'_> {
     /// The dependencies of traffic between CAs on the paths that still arrive, by the channels of `now`.
     pub(crate) fn between_cas(&self, now: &Fabric) -> DependencyGraph {
         let mut counts = self.counts.clone();
-        let (mut edges, mut path) = (Edges::default(), Vec::new());
-        let (fabric, entries) = (self.old.fabric, BlockReader::new(self.old.routes));
-        let entries = |switch, lid| entries.port(switch, lid);
-        for CutOff { lid, switches } in &self.cut_off {
-            let Some(owner) = self.old.lids.owner(*lid) else {
+        let (mut edges, fabric) = (Edges::default(), self.old.fabric);
+        let mut paths = JoinedPaths::new(fabric.num_switches());
+        let entries = BlockReader::new(self.old.routes);
+        for cut_off in &self.cut_off {
+            let Some(owner) = self.old.lids.owner(cut_off.lid) else {
                 continue;
             };
-            for &switch in switches {
-                let number = |channel| Some(self.counts.lost.before(channel));
-                let end = (switch, *lid);
-                if follow(fabric, &entries, end, owner, number, &mut path).is_some() {
-                    let lane = lane_of(self.old.routes, switch, *lid);
-                    counts.count_path((switch, owner), lane, &path, false, &mut edges);
-                }
+            let number = |channel| self.counts.lost.before(channel);
+            if follow(&mut paths, (fabric, &entries), (owner, cut_off), number).is_some() {
+                let lane = |switch| lane_of(self.old.routes, switch, cut_off.lid);
+                counts.count_paths(&mut paths, owner, lane, false, &mut edges);
             }
         }
         let mut graph = DependencyGraph::new(now, self.counts.lanes);
