@@ -65,6 +65,7 @@ pub(super) struct Growth<'d> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cleared {
     places: IdxVec<SwitchIdx, Place>,
+    cut_off: Vec<SwitchIdx>,
     found: Vec<SwitchIdx>,
 }
 
@@ -78,7 +79,11 @@ impl<'d> Growth<'d> {
         switches: usize,
         memory: Cleared,
     ) -> Self {
-        let Cleared { mut places, found } = memory;
+        let Cleared {
+            mut places,
+            cut_off: memory,
+            found,
+        } = memory;
         if places.len() != switches {
             places = IdxVec::filled(switches, Place::Unknown);
         }
@@ -88,7 +93,7 @@ impl<'d> Growth<'d> {
             lid,
             others,
             places,
-            cut_off: Vec::new(),
+            cut_off: memory,
             found,
             left: 0,
             is_unsafe: false,
@@ -199,6 +204,11 @@ impl<'d> Growth<'d> {
         }
     }
 
+    /// Returns true if the lengths of the paths in place were known beforehand, so that none has to be measured.
+    pub(super) const fn knows_lengths(&self) -> bool {
+        !self.others.lengths.is_empty()
+    }
+
     /// Returns false if the path of a switch has another length than was known beforehand. `to` is the switch at the end of a
     /// channel.
     pub(super) fn has_known_length(
@@ -256,8 +266,10 @@ impl<'d> Growth<'d> {
             self.places[switch] = Place::Unknown;
         }
         self.found.clear();
+        self.cut_off.clear();
         Cleared {
             places: self.places,
+            cut_off: self.cut_off,
             found: self.found,
         }
     }

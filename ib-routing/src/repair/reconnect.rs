@@ -188,12 +188,14 @@ impl Repairer<'_> {
                     self.wait(growth, phase, switch, length + 1, &mut open);
                     continue;
                 };
-                let mut joined = Vec::from([(switch, channel, length)]);
-                while let Some((switch, channel, length)) = joined.pop() {
+                let mut joined = Vec::new();
+                let mut last = Some((switch, channel, length));
+                while let Some((switch, channel, length)) = last {
                     self.join(growth, switch, channel, length);
                     if !growth.is_whole() {
                         self.invite(growth, phase, switch, lanes, &mut joined, &mut open);
                     }
+                    last = joined.pop();
                 }
             }
         }
@@ -218,15 +220,26 @@ impl Repairer<'_> {
         open: &mut Waiting,
     ) {
         let mut shortest = NEVER;
-        for (index, channel) in self.fabric.channels_from(switch) {
-            if growth.is_unmeasured(channel.to) {
-                self.measure_path(growth, channel.to);
+        let mut offer = |length: u32| {
+            if (least..shortest).contains(&length) {
+                shortest = length;
             }
-            debug_assert!(growth.has_known_length(channel.to, |next| self.fabric.channel(next).to));
-            if let Some(length) = growth.length(channel.to) {
-                let length = self.length_by(growth, phase, (index, channel), length);
-                if (least..shortest).contains(&length) {
-                    shortest = length;
+        };
+        let channels = self.fabric.channels_from(switch);
+        if self.takes_all() && growth.knows_lengths() {
+            // A plain loop: all neighbors of each switch that is cut off are examined here.
+            for (_, channel) in channels {
+                debug_assert!(self.has_known_length(growth, channel.to));
+                offer(growth.length(channel.to).map_or(NEVER, |length| length + 1));
+            }
+        } else {
+            for (index, channel) in channels {
+                if growth.is_unmeasured(channel.to) {
+                    self.measure_path(growth, channel.to);
+                }
+                debug_assert!(self.has_known_length(growth, channel.to));
+                if let Some(length) = growth.length(channel.to) {
+                    offer(self.length_by(growth, phase, (index, channel), length));
                 }
             }
         }
@@ -234,6 +247,16 @@ impl Repairer<'_> {
         if shortest != NEVER {
             open.push(Reverse((shortest, switch)));
         }
+    }
+
+    fn has_known_length(&self, growth: &Growth<'_>, switch: SwitchIdx) -> bool {
+        growth.has_known_length(switch, |next| self.fabric.channel(next).to)
+    }
+
+    /// Returns true if a switch may join by any of its channels, each of which adds one link to the path.
+    fn takes_all(&self) -> bool {
+        let has_directions = matches!(self.rule, Rule::UpDown(_));
+        !has_directions && self.dead.is_empty() && self.has_unit_lengths()
     }
 
     /// Offers a path over a switch that has just joined to the neighbors that are cut off. Those that stay with it are added
@@ -359,18 +382,54 @@ impl Repairer<'_> {
         {
             return Some(channel);
         }
-        // A plain loop: most of what the other switches cost is spent here.
-        let mut candidates = Vec::with_capacity(self.fabric.channels_from(switch).len());
-        for (channel, ends) in self.fabric.channels_from(switch) {
+        let mut candidates = core::mem::take(&mut self.candidates);
+        self.list_candidates(growth, phase, switch, length, &mut candidates);
+        let chosen = self.choose_among(growth, (switch, mask, now), &mut candidates, lanes);
+        self.candidates = candidates;
+        chosen
+    }
+
+    /// The channels by which a switch has a path of this length, each with its load.
+    fn list_candidates(
+        &self,
+        growth: &Growth<'_>,
+        phase: Phase,
+        switch: SwitchIdx,
+        length: u32,
+        candidates: &mut Vec<(u64, ChannelIdx)>,
+    ) {
+        candidates.clear();
+        let channels = self.fabric.channels_from(switch);
+        // Plain loops: most of what the switches cost that cannot keep their entry is spent here.
+        if let Some(rest) = length.checked_sub(1).filter(|_| self.takes_all()) {
+            for (channel, ends) in channels {
+                if growth.length(ends.to) == Some(rest) {
+                    candidates.push((self.load[channel], channel));
+                }
+            }
+            return;
+        }
+        for (channel, ends) in channels {
             if let Some(rest) = growth.length(ends.to)
                 && self.length_by(growth, phase, (channel, ends), rest) == length
             {
                 candidates.push((self.load[channel], channel));
             }
         }
+    }
+
+    /// As [`choose`](Self::choose), for a switch whose packets are protected on the lanes in `mask`. `now` is its old channel,
+    /// if that is among the candidates; it was refused.
+    fn choose_among(
+        &mut self,
+        growth: &mut Growth<'_>,
+        (switch, mask, now): (SwitchIdx, u16, Option<ChannelIdx>),
+        candidates: &mut [(u64, ChannelIdx)],
+        lanes: &mut Lanes,
+    ) -> Option<ChannelIdx> {
         // The best one is permitted in most cases, so the others are not sorted before.
         if now.is_none()
-            && let Some(channel) = self.least_busy(growth, &mut candidates)
+            && let Some(channel) = self.least_busy(growth, candidates)
             && self.admit_path(growth, mask, channel, lanes)
         {
             return Some(channel);
@@ -389,7 +448,7 @@ impl Repairer<'_> {
         if own.is_some() {
             return own;
         }
-        if let Some(at) = self.sl_entry(switch, lid) {
+        if let Some(at) = self.sl_entry(switch, growth.lid) {
             for &(.., channel) in &channels {
                 for sl in self.new_sls() {
                     if self.admit_path(growth, 1 << self.lane(sl), channel, lanes) {

@@ -45,6 +45,8 @@ pub(crate) struct Repairer<'a> {
     journal: Option<Vec<Write>>,
     /// Memory for the paths towards one LID.
     pub(super) memory: Cleared,
+    /// Memory for the channels by which one switch can join, each with its load.
+    pub(super) candidates: Vec<(u64, ChannelIdx)>,
 }
 
 /// A LID that some switches have lost.
@@ -147,12 +149,13 @@ impl<'a> Repairer<'a> {
             distances: may_be_shorter.then(|| IdxVec::filled(fabric.num_switches(), None)),
             journal: None,
             memory: Cleared::default(),
+            candidates: Vec::new(),
         }
     }
 
     /// The same with the known lengths of the old paths, to be looked up instead of measured.
     pub(crate) fn with_lengths(self, lengths: &PathLengths) -> Self {
-        let lengths = self.weights.is_empty().then(|| lengths.clone());
+        let lengths = self.has_unit_lengths().then(|| lengths.clone());
         Self { lengths, ..self }
     }
 
@@ -293,6 +296,11 @@ impl<'a> Repairer<'a> {
         if let Some(distances) = &mut self.distances {
             distances[root].get_or_insert_with(|| bfs::distances(self.fabric, root));
         }
+    }
+
+    /// Returns true if every channel has the length 1.
+    pub(super) fn has_unit_lengths(&self) -> bool {
+        self.weights.is_empty()
     }
 
     /// Length of a channel.

@@ -9,7 +9,11 @@ use alloc::{
 };
 
 use ib_mad::{AttributeId, Instant};
-use ib_routing::{Routes, VerifyReport, update::heal::Healing, verify::PathCounts};
+use ib_routing::{
+    Routes, VerifyReport,
+    update::heal::Healing,
+    verify::{LostPaths, PathCounts},
+};
 use ib_subnet::PortId;
 
 use super::{Conduct, DetourState, Mode, SMALL_SUBNET, SubnetManager};

@@ -44,6 +44,8 @@ pub(super) struct Finder<'a, E> {
     /// The port by which a switch sends packets to a LID.
     installed: E,
     changes: Changes<'a>,
+    /// By switch: a bit for each port with a cable to another switch.
+    joined: IdxVec<SwitchIdx, [u64; 4]>,
     /// The state of each switch, and the LID that it was found for.
     states: IdxVec<SwitchIdx, (Lid, State)>,
     pub(super) broken: Vec<SwitchIdx>,
@@ -60,6 +62,11 @@ impl<'a, E: Fn(SwitchIdx, Lid) -> PortNum> Finder<'a, E> {
             fabric,
             installed,
             changes,
+            joined: fabric
+                .switches()
+                .indices()
+                .map(|switch| joined_ports(fabric, switch))
+                .collect(),
             // LID 0 is not a destination, so this state belongs to no LID.
             states: IdxVec::filled(fabric.num_switches(), (Lid(0), State::Visited)),
             broken: Vec::new(),
@@ -171,16 +178,22 @@ impl<'a, E: Fn(SwitchIdx, Lid) -> PortNum> Finder<'a, E> {
             next += 1;
             for (_, channel) in self.fabric.channels_from(switch) {
                 let neighbour = channel.to;
-                if self.state(neighbour, lid).is_some() {
-                    continue;
-                }
+                // Most neighbours send elsewhere, so their states are not looked up.
                 let port = self.port(neighbour, lid);
-                if port == channel.to_port || self.fabric.channel_at(neighbour, port).is_none() {
+                if (port == channel.to_port || !self.is_joined(neighbour, port))
+                    && self.state(neighbour, lid).is_none()
+                {
                     self.set(neighbour, lid, State::Broken);
                     self.broken.push(neighbour);
                 }
             }
         }
+    }
+
+    /// Returns true if a port has a cable to another switch.
+    fn is_joined(&self, switch: SwitchIdx, port: PortNum) -> bool {
+        let ports = self.joined[switch].get(usize::from(port.0) / 64);
+        ports.is_some_and(|ports| ports >> (port.0 % 64) & 1 == 1)
     }
 
     /// Follows the new tables from a broken switch to the first switch that arrives, and adds the entries of the
@@ -231,4 +244,15 @@ impl<'a, E: Fn(SwitchIdx, Lid) -> PortNum> Finder<'a, E> {
             }
         }
     }
+}
+
+/// A bit for each port of a switch that has a cable to another one.
+fn joined_ports(fabric: &Fabric, switch: SwitchIdx) -> [u64; 4] {
+    let mut joined = [0; 4];
+    for (_, channel) in fabric.channels_from(switch) {
+        if let Some(ports) = joined.get_mut(usize::from(channel.port.0) / 64) {
+            *ports |= 1 << (channel.port.0 % 64);
+        }
+    }
+    joined
 }

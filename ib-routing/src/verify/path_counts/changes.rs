@@ -152,19 +152,28 @@ fn with_upstream<'a>(
             seen[switch] = lid;
         }
         let known = lengths.of(lid);
-        let length = |switch: SwitchIdx| known.and_then(|known| known.get(switch.at()).copied());
         let mut at = 0;
         // Each switch comes after its next hop.
         while let Some(&switch) = switches.get(at) {
             at += 1;
-            // A switch that sends by this one is one link farther away.
-            let wanted = length(switch).map(|length| length.saturating_add(1));
-            for (_, channel) in old.fabric.channels_from(switch) {
-                if (wanted.is_none() || length(channel.to) == wanted)
-                    && sends_back(channel, lid)
-                    && mem::replace(&mut seen[channel.to], lid) != lid
-                {
+            let mut add = |channel: &Channel| {
+                if sends_back(channel, lid) && mem::replace(&mut seen[channel.to], lid) != lid {
                     switches.push(channel.to);
+                }
+            };
+            let channels = old.fabric.channels_from(switch);
+            let Some(known) = known else {
+                channels.for_each(|(_, channel)| add(channel));
+                continue;
+            };
+            // A switch that sends by this one is one link farther away.
+            let wanted = known
+                .get(switch.at())
+                .map(|length| length.saturating_add(1));
+            // A plain loop: few neighbors send by this switch.
+            for (_, channel) in channels {
+                if known.get(channel.to.at()).copied() == wanted {
+                    add(channel);
                 }
             }
         }
