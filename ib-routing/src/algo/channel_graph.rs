@@ -101,6 +101,7 @@ pub struct ChannelGraph {
     layout: Arc<DependencyLayout>,
     after: Vec<u64>,
     before: Vec<u64>,
+    /// Empty as long as nothing was refused.
     refused: Vec<u64>,
     order: IdxVec<ChannelIdx, OrderEntry>,
     seen: IdxVec<ChannelIdx, u32>,
@@ -161,7 +162,7 @@ impl ChannelGraph {
             layout: Arc::clone(layout),
             after: vec![0; layout.words],
             before: vec![0; layout.words],
-            refused: vec![0; layout.words],
+            refused: Vec::new(),
             order: IdxVec::filled(channels, nowhere),
             seen: IdxVec::filled(channels, 0),
             round: 0,
@@ -235,6 +236,7 @@ impl ChannelGraph {
         let bits = if admitted {
             &mut self.after
         } else {
+            self.refused.resize(self.layout.words, 0);
             &mut self.refused
         };
         if let Some(word) = bits.get_mut(word) {

@@ -9,7 +9,7 @@ use alloc::{borrow::Cow, sync::Arc, vec, vec::Vec};
 pub(crate) const PAGE: usize = 64;
 
 /// The part of all pages, as its reciprocal, from which on written pages are merged into an array of their own.
-const MANY: usize = 8;
+const MANY: usize = 2;
 
 /// The place of a page that was not written.
 const NOT_WRITTEN: u32 = u32::MAX;
