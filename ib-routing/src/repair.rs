@@ -50,7 +50,7 @@ use crate::{
     options::RouteOptions,
     routes::Routes,
     verify::{
-        PathCounts, highest_lane,
+        LostPaths, PathCounts, highest_lane,
         path_counts::{has_same_lids, kept::Kept},
         survey::{Survey, survey},
         verify_on,
@@ -84,6 +84,8 @@ pub struct Repair {
     pub moved: u64,
     /// Number of those entries that moved only for the balance.
     pub rebalanced: u64,
+    /// The paths that lost cables took, for [`PathCounts::updated_after`]; `None` if they were not searched for.
+    pub lost_paths: Option<LostPaths>,
 }
 
 /// The reason why a repair was not possible.
@@ -199,7 +201,14 @@ pub fn try_repair(
         }
         Remaining::Surveyed(_) => remap::count(old, fabric, lids, &routes),
     };
-    Ok(of(counted, before, routes))
+    let lost_paths = match remaining {
+        Remaining::Counted(kept) => Some(kept.into_lost_paths()),
+        Remaining::Surveyed(_) => None,
+    };
+    Ok(Repair {
+        lost_paths,
+        ..of(counted, before, routes)
+    })
 }
 
 /// The result, with the numbers of moved and of broken entries.
@@ -211,6 +220,7 @@ fn of((moved, broken): (u64, u64), before: Routes, routes: Routes) -> Repair {
         broken,
         moved,
         rebalanced: 0,
+        lost_paths: None,
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) use self::deadlock::highest_lane;
 pub use self::{
     deadlock::Traffic,
     multicast::Group,
-    path_counts::PathCounts,
+    path_counts::{LostPaths, PathCounts},
     verdict::{Defect, Permission, Verdict},
 };
 use self::{

@@ -10,8 +10,11 @@ use alloc::{
 };
 
 use ib_routing::{
-    Fabric, LidMap, PortRef, Routes, SwitchIdx, VerifyReport, cluster::ClusterView, mcast::PortSet,
-    repair, verify::PathCounts,
+    Fabric, LidMap, PortRef, Routes, SwitchIdx, VerifyReport,
+    cluster::ClusterView,
+    mcast::PortSet,
+    repair,
+    verify::{LostPaths, PathCounts},
 };
 use ib_subnet::{FabricIndex, NodeId, PortId};
 use ib_wire::{Guid, Lid, PortNum};
@@ -134,7 +137,17 @@ pub struct InstalledRoutes {
     report: VerifyReport,
     /// The counts by which repaired routes are verified without following all paths; `None` until they are made.
     counts: Option<Arc<PathCounts>>,
+    loss: Option<Loss>,
     version: u64,
+}
+
+/// The loss of cables after which routes were repaired.
+#[derive(Clone, Debug)]
+pub(crate) struct Loss {
+    /// The routes before the repair. Every path arrived before the loss.
+    pub(crate) before: Arc<Routes>,
+    /// The paths that the loss took.
+    pub(crate) paths: Arc<LostPaths>,
 }
 
 impl InstalledRoutes {
@@ -149,8 +162,19 @@ impl InstalledRoutes {
             routes,
             report,
             counts,
+            loss: None,
             version: 0,
         }
+    }
+
+    /// The same routes, as a repair after a loss.
+    pub(crate) fn after(self, loss: Option<Loss>) -> Self {
+        Self { loss, ..self }
+    }
+
+    /// The loss of cables after which the routes were repaired; `None` if anything else has changed as well.
+    pub(crate) const fn loss(&self) -> Option<&Loss> {
+        self.loss.as_ref()
     }
 
     /// Number of LIDs whose paths were followed to verify the routes: those that a repair touched, if the routes in

@@ -2,7 +2,10 @@
 
 use alloc::{boxed::Box, sync::Arc};
 
-use ib_routing::{VerifyReport, verify::PathCounts};
+use ib_routing::{
+    VerifyReport,
+    verify::{LostPaths, PathCounts},
+};
 
 use crate::{
     decision::{Decided, Decision},
@@ -33,8 +36,12 @@ pub struct Done {
 pub(crate) enum Task {
     /// Repairs the routes in force, or tries the engines after the first `tried`.
     Route(Arc<RoutingTask>, usize),
-    /// Verifies the result of a search for routes.
-    Verify(Arc<RoutingTask>, Arc<ib_routing::Routes>),
+    /// Verifies the result of a search for routes, which may be a repair that found these lost paths.
+    Verify(
+        Arc<RoutingTask>,
+        Arc<ib_routing::Routes>,
+        Option<Arc<LostPaths>>,
+    ),
     /// Determines the order in which working entries are moved.
     Move(Arc<MoveTask>),
     /// Makes a decision about the whole subnet.
@@ -71,8 +78,8 @@ impl Work {
             number: self.number,
             outcome: match self.task {
                 Task::Route(task, tried) => Outcome::Routed(task.route(tried)),
-                Task::Verify(task, routes) => {
-                    let (report, counts) = task.verify_repair(&routes);
+                Task::Verify(task, routes, lost) => {
+                    let (report, counts) = task.verify_repair(&routes, lost.as_deref());
                     Outcome::Verified(report, counts)
                 }
                 Task::Move(task) => Outcome::Ordered(task.run()),

@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// Switches that wait to join, the one with the shortest path first, with the length of this path.
-type Waiting = BinaryHeap<Reverse<(u32, SwitchIdx)>>;
+pub(super) type Waiting = BinaryHeap<Reverse<(u32, SwitchIdx)>>;
 
 /// Paths that a switch may take, in the order in which they are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,7 +169,8 @@ impl Repairer<'_> {
             if growth.is_whole() {
                 return Ok(());
             }
-            let mut open = Waiting::new();
+            let mut open = core::mem::take(&mut self.open);
+            open.clear();
             for at in 0..growth.were_cut_off().len() {
                 if let Some(&switch) = growth.were_cut_off().get(at)
                     && growth.is_cut_off(switch)
@@ -198,6 +199,7 @@ impl Repairer<'_> {
                     last = joined.pop();
                 }
             }
+            self.open = open;
         }
         let mut cut_off = growth.were_cut_off().iter().copied();
         match cut_off.find(|&switch| growth.is_cut_off(switch)) {

@@ -4,7 +4,9 @@ use alloc::vec::Vec;
 
 use ib_wire::{Lid, PortNum, Sl};
 
-use super::{RepairError, growth::Cleared, lanes::Lanes, remap::Remapped, rule::Rule};
+use super::{
+    RepairError, growth::Cleared, lanes::Lanes, reconnect::Waiting, remap::Remapped, rule::Rule,
+};
 use crate::{
     algo::{bfs, shortest_path_dag::hop_weights},
     fabric::Fabric,
@@ -45,12 +47,14 @@ pub(crate) struct Repairer<'a> {
     journal: Option<Vec<Write>>,
     /// Memory for the paths towards one LID.
     pub(super) memory: Cleared,
+    /// Memory for the switches that wait to join.
+    pub(super) open: Waiting,
     /// Memory for the channels by which one switch can join, each with its load.
     pub(super) candidates: Vec<(u64, ChannelIdx)>,
 }
 
 /// A LID that some switches have lost.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CutOff {
     pub(crate) lid: Lid,
     /// The switches that have no path to it, in order.
@@ -149,6 +153,7 @@ impl<'a> Repairer<'a> {
             distances: may_be_shorter.then(|| IdxVec::filled(fabric.num_switches(), None)),
             journal: None,
             memory: Cleared::default(),
+            open: Waiting::new(),
             candidates: Vec::new(),
         }
     }

@@ -44,6 +44,7 @@ use crate::{
     index::SwitchIdx,
     lid::{Destination, LidMap},
     routes::{BlockReader, Routes},
+    verify::LostPaths,
 };
 
 /// An entry to write.
@@ -114,8 +115,29 @@ pub fn heal(
     let (installed, new) = (BlockReader::new(installed), BlockReader::new(new));
     let entries = |switch, lid| installed.port(switch, lid);
     let finder = Finder::new(fabric, entries, changes);
-    find(lids, finder, |finder, lid, target| {
+    find(all(lids), finder, |finder, lid, target| {
         finder.find(lid, target, &new);
+    })
+}
+
+/// As [`heal`] after a loss of cables alone, in less time: `lost` are the paths that it took from `installed`, which
+/// connected every pair before.
+#[must_use]
+pub fn heal_lost(
+    fabric: &Fabric,
+    lids: &LidMap,
+    installed: &Routes,
+    new: &Routes,
+    lost: &LostPaths,
+) -> Healing {
+    let (installed, new) = (BlockReader::new(installed), BlockReader::new(new));
+    let entries = |switch, lid| installed.port(switch, lid);
+    let finder = Finder::new(fabric, entries, Changes::default());
+    let lost = lost.cut_off().iter().map(|lost| (lost.lid, lost));
+    find(lost, finder, |finder, lid, lost| {
+        if let Some(target) = lids.owner(lid) {
+            finder.find_lost(lid, target, &lost.switches, &new);
+        }
     })
 }
 
@@ -140,28 +162,32 @@ pub fn detour(
 ) -> Healing {
     let mut search = Search::new(fabric, empty);
     find(
-        lids,
+        all(lids),
         Finder::new(fabric, installed, changes),
         |finder, lid, target| search.find(finder, lid, target),
     )
 }
 
-/// Finds broken entries LID by LID, and orders the writes of each block.
-fn find<'a, E: Fn(SwitchIdx, Lid) -> PortNum>(
-    lids: &LidMap,
+/// All LIDs with their owners, in order.
+fn all(lids: &LidMap) -> impl Iterator<Item = (Lid, &Destination)> {
+    let targets = lids.destinations().iter();
+    targets.flat_map(|target| target.range.iter().map(move |lid| (lid, target)))
+}
+
+/// Finds broken entries LID by LID, in order, and orders the writes of each block.
+fn find<'a, E: Fn(SwitchIdx, Lid) -> PortNum, T>(
+    lids: impl Iterator<Item = (Lid, T)>,
     mut finder: Finder<'a, E>,
-    mut of_lid: impl FnMut(&mut Finder<'a, E>, Lid, &Destination),
+    mut of_lid: impl FnMut(&mut Finder<'a, E>, Lid, T),
 ) -> Healing {
     let mut schedule = Schedule::default();
     let mut block = 0;
-    for target in lids.destinations().iter() {
-        for lid in target.range.iter() {
-            if lid.0 / BLOCK != block {
-                schedule.close_block(&mut finder.found);
-                block = lid.0 / BLOCK;
-            }
-            of_lid(&mut finder, lid, target);
+    for (lid, target) in lids {
+        if lid.0 / BLOCK != block {
+            schedule.close_block(&mut finder.found);
+            block = lid.0 / BLOCK;
         }
+        of_lid(&mut finder, lid, target);
     }
     schedule.close_block(&mut finder.found);
     Healing {

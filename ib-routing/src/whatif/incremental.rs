@@ -222,12 +222,16 @@ impl<'b, 'a> Trial<'b, 'a> {
         let touched = lost_paths(base.whole, &gone, base.counts.lengths(), |channel, lid| {
             base.next(channel.to, lid) == channel.reverse
         });
-        for (owner, cut_off) in &touched {
+        let touched: Vec<(&Destination, &CutOff)> = touched
+            .iter()
+            .filter_map(|cut_off| Some((base.whole.lids.owner(cut_off.lid)?, cut_off)))
+            .collect();
+        for &(owner, cut_off) in &touched {
             self.take_out(owner, cut_off)?;
         }
         let mut moved = 0;
         for of_switches in [false, true] {
-            let touched = touched.iter();
+            let touched = touched.iter().copied();
             for (owner, CutOff { lid, switches }) in
                 touched.filter(|(owner, _)| owner.is_switch() == of_switches)
             {
@@ -247,7 +251,7 @@ impl<'b, 'a> Trial<'b, 'a> {
                 moved += writes.filter(differs).count() as u64;
             }
         }
-        for (owner, cut_off) in &touched {
+        for &(owner, cut_off) in &touched {
             self.verify(owner, cut_off)?;
         }
         let deadlock_free = self.counts.deadlock_free_after(&self.edges)?;

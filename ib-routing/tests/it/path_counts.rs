@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use ib_routing::{
     Fabric, Routes, SwitchIdx, VerifyReport, engine,
     repair::{RoutesInUse, repair, try_repair},
+    update::heal::{Changes, heal, heal_lost},
     verify::{PathCounts, certificate, verify_on},
 };
 use ib_testkit::{
@@ -156,6 +157,74 @@ fn an_updated_report_equals_that_of_a_full_verification() {
             );
         }
     }
+}
+
+#[test]
+fn lost_paths_that_a_repair_found_lead_to_the_same_verification_and_writes() {
+    let mut repaired = 0;
+    for spec in FABRICS {
+        for engine in [&engine::MINHOP, &engine::UPDN, &engine::DFSSSP] {
+            let Some(mut net) = Routed::new(engine, generated(spec)) else {
+                continue;
+            };
+            net.routes.share(1);
+            let Some(counts) = count(&net, &verify(&net)) else {
+                continue;
+            };
+            for (end, far_end) in net.fabric.switch_links().step_by(3) {
+                let context = format!("{spec} {engine} {end:?}");
+                let fabric = without(&net.fabric, &[end]);
+                let repair = try_repair(
+                    net.installed(),
+                    Some(&counts),
+                    &fabric,
+                    &net.lids,
+                    &one_thread(),
+                );
+                let Ok(repair) = repair else { continue };
+                let lost = repair.lost_paths.unwrap();
+                let next = Routed {
+                    routes: repair.routes,
+                    lids: net.lids.clone(),
+                    fabric,
+                };
+                let (old, new) = (net.installed(), next.installed());
+                let after = counts.updated_after(old, new, &lost);
+                let searched = counts.updated(old, new);
+                assert_eq!(after.is_some(), searched.is_some(), "{context}");
+                if let Some((after, searched)) = after.zip(searched) {
+                    let report = comparable(&after.report());
+                    assert_eq!(report, comparable(&verify(&next)), "{context}");
+                    assert_eq!(report, comparable(&searched.report()), "{context}");
+                    assert_eq!(after.examined(), searched.examined(), "{context}");
+                    repaired += 1;
+                }
+                let ends = [end, far_end].map(|end| net.fabric.switch_of(end.node).unwrap());
+                let changes = Changes {
+                    lost: &ends,
+                    other: &[],
+                };
+                let (installed, routes) = (&net.routes, &next.routes);
+                let searched = heal(&next.fabric, &next.lids, installed, routes, changes);
+                let healing = heal_lost(&next.fabric, &next.lids, installed, routes, &lost);
+                assert_eq!(healing, searched, "{context}");
+                // Entries that changed elsewhere are found all the same.
+                let mut other = next;
+                let destination = other.lids.destinations().iter().next().unwrap();
+                let (lid, root) = (destination.range.base(), destination.switch);
+                let mut switches = other.fabric.switches().indices();
+                let switch = switches.find(|&at| Some(at) != root).unwrap();
+                let (_, channel) = other.fabric.channels_from(switch).next().unwrap();
+                other.routes.set_port(switch, lid, channel.port);
+                let full = verify(&other);
+                let after = counts.updated_after(net.installed(), other.installed(), &lost);
+                if let Some(after) = after {
+                    assert_eq!(comparable(&after.report()), comparable(&full), "{context}");
+                }
+            }
+        }
+    }
+    assert!(repaired > 100, "{repaired}");
 }
 
 #[test]

@@ -20,7 +20,7 @@ use super::{Conduct, DetourState, Mode, SMALL_SUBNET, SubnetManager};
 use crate::{
     decision::{Decided, Decision, Question},
     event::{Event, Phase},
-    plan::InstalledRoutes,
+    plan::{InstalledRoutes, Loss},
     policy::{
         lids::Assignment,
         routing::{RoutingResult, RoutingTask},
@@ -54,6 +54,8 @@ enum Awaited {
         task: Arc<RoutingTask>,
         tried: usize,
         routes: Arc<Routes>,
+        /// The paths that a repair found to be lost.
+        lost: Option<Arc<LostPaths>>,
     },
     Move(Arc<MoveTask>),
     Decide(Arc<Decision>),
@@ -94,9 +96,9 @@ impl SubnetManager {
         self.work.number = self.work.number.wrapping_add(1);
         let task = match &planning.step {
             Awaited::Route { task, tried } => Task::Route(Arc::clone(task), *tried),
-            Awaited::Verify { task, routes, .. } => {
-                Task::Verify(Arc::clone(task), Arc::clone(routes))
-            }
+            Awaited::Verify {
+                task, routes, lost, ..
+            } => Task::Verify(Arc::clone(task), Arc::clone(routes), lost.clone()),
             Awaited::Move(task) => Task::Move(Arc::clone(task)),
             Awaited::Decide(decision) => Task::Decide(Arc::clone(decision)),
         };
@@ -169,9 +171,13 @@ impl SubnetManager {
                     task,
                     tried,
                     routes,
+                    lost,
                 },
                 Outcome::Verified(report, counts),
-            ) => self.on_report(now, &task, tried, routes, (report, counts)),
+            ) => {
+                let loss = lost.and_then(|lost| task.loss(lost));
+                self.on_report(now, &task, tried, (routes, loss), (report, counts));
+            }
             (Awaited::Move(_), Outcome::Ordered(plan)) => self.on_order(now, plan),
             (Awaited::Decide(decision), Outcome::Decided(decided)) => {
                 drop(decision);
@@ -347,7 +353,7 @@ impl SubnetManager {
                 self.program(now);
             }
             (Some(routes), Some(report)) => {
-                self.on_report(now, &task, tried, routes, (report, None));
+                self.on_report(now, &task, tried, (routes, None), (report, None));
             }
             (Some(routes), None) => self.wait_for(
                 now,
@@ -355,6 +361,7 @@ impl SubnetManager {
                     task,
                     tried,
                     routes,
+                    lost: result.lost_paths,
                 },
             ),
         }
@@ -365,7 +372,7 @@ impl SubnetManager {
         now: Instant,
         task: &Arc<RoutingTask>,
         tried: usize,
-        routes: Arc<Routes>,
+        (routes, loss): (Arc<Routes>, Option<Loss>),
         (report, counts): (VerifyReport, Option<Arc<PathCounts>>),
     ) {
         let engine = routes.engine().name();
@@ -379,7 +386,7 @@ impl SubnetManager {
         if installed {
             let topology = Arc::clone(task.topology());
             let installed = InstalledRoutes::new(topology, routes, report, counts);
-            self.plan.install(installed);
+            self.plan.install(installed.after(loss));
             self.program(now);
         } else if task.has_more(tried) {
             self.enter_phase(now, Phase::Route);

@@ -17,7 +17,7 @@ use ib_routing::{
     repair::{RepairError, RoutesInUse, has_grown, try_repair},
     update::difference,
     verify,
-    verify::{Defect, PathCounts, Permission, Verdict},
+    verify::{Defect, LostPaths, PathCounts, Permission, Verdict},
 };
 use ib_smp::VlCap;
 use ib_subnet::PortId;
@@ -26,7 +26,7 @@ use thiserror::Error;
 use super::Situation;
 use crate::{
     config::RouteTables,
-    plan::{InstalledRoutes, Topology},
+    plan::{InstalledRoutes, Loss, Topology},
     reconcile::tables,
 };
 
@@ -87,6 +87,8 @@ pub(crate) struct RoutingResult {
     pub(crate) unrepairable: Option<RepairError>,
     /// Number of entries of the routes in force that led nowhere, and number of entries that change.
     pub(crate) repaired: Option<(u64, u64)>,
+    /// The paths that the repair found to be lost.
+    pub(crate) lost_paths: Option<Arc<LostPaths>>,
     /// The routes are repaired, but there are cables for which they were not computed: all routes are to be
     /// computed anew once every port is served.
     pub(crate) is_provisional: bool,
@@ -127,6 +129,12 @@ impl RoutingTask {
     /// The topology that is routed.
     pub(crate) const fn topology(&self) -> &Arc<Topology> {
         &self.topology
+    }
+
+    /// The loss after which the routes in force are repaired, which took these paths.
+    pub(crate) fn loss(&self, paths: Arc<LostPaths>) -> Option<Loss> {
+        let before = Arc::clone(self.installed.as_ref()?.routes());
+        Some(Loss { before, paths })
     }
 
     /// Ends the search without routes if those in force cannot be repaired.
@@ -256,8 +264,13 @@ impl RoutingTask {
     }
 
     /// Verifies routes that may be a repair of those in force: by the path counts of these where it has them, so that
-    /// only what the repair changed is followed. The counts of the new routes come with the report then.
-    pub(crate) fn verify_repair(&self, routes: &Routes) -> (VerifyReport, Option<Arc<PathCounts>>) {
+    /// only what the repair changed is followed. `lost` are the paths that the repair found to be lost. The counts of the new
+    /// routes come with the report then.
+    pub(crate) fn verify_repair(
+        &self,
+        routes: &Routes,
+        lost: Option<&LostPaths>,
+    ) -> (VerifyReport, Option<Arc<PathCounts>>) {
         let now = RoutesInUse {
             fabric: self.topology.fabric(),
             lids: self.topology.lids(),
@@ -266,7 +279,10 @@ impl RoutingTask {
         let installed = self.installed.as_ref();
         let updated = installed.and_then(|installed| {
             let counts = installed.counts()?;
-            counts.updated(installed.as_input(), now)
+            match lost {
+                Some(lost) => counts.updated_after(installed.as_input(), now, lost),
+                None => counts.updated(installed.as_input(), now),
+            }
         });
         match updated {
             Some(counts) => (counts.report(), Some(Arc::new(counts))),
@@ -310,6 +326,7 @@ impl RoutingTask {
             Ok(repaired) => {
                 result.repaired = Some((repaired.broken, repaired.moved));
                 result.routes = Some(self.shared(repaired.routes));
+                result.lost_paths = repaired.lost_paths.map(Arc::new);
                 result.is_provisional = grown;
                 true
             }

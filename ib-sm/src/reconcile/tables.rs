@@ -24,7 +24,7 @@ use ib_routing::{
     repair::{is_quick, lost_channels},
     update::{
         self,
-        heal::{Changes, Healing, HealingProgress, detour, heal},
+        heal::{Changes, Healing, HealingProgress, detour, heal, heal_lost},
         transition,
     },
 };
@@ -251,7 +251,19 @@ impl TableUpdate {
             other: &other,
         };
         let new = installed.routes();
-        let healing = heal(topology.fabric(), topology.lids(), old, new, changes);
+        let (fabric, lids) = (topology.fabric(), topology.lids());
+        let all = || heal(fabric, lids, old, new, changes);
+        // If the switches hold what they should, nothing but the lost paths is broken.
+        let loss = installed.loss().filter(|loss| {
+            let mut switches = fabric.switches().indices();
+            let is_same = |switch| old.changed_lids(&loss.before, switch).next().is_none();
+            changes.other.is_empty() && switches.all(is_same)
+        });
+        let healing = match loss {
+            Some(loss) => heal_lost(fabric, lids, old, new, &loss.paths),
+            None => all(),
+        };
+        debug_assert_eq!(healing, all());
         Self {
             nodes: nodes(at, topology),
             progress: HealingProgress::new(&healing),

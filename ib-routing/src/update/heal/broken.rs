@@ -44,7 +44,7 @@ pub(super) struct Finder<'a, E> {
     /// The port by which a switch sends packets to a LID.
     installed: E,
     changes: Changes<'a>,
-    /// By switch: a bit for each port with a cable to another switch.
+    /// By switch: a bit for each port with a cable to another switch. Empty until it is needed.
     joined: IdxVec<SwitchIdx, [u64; 4]>,
     /// The state of each switch, and the LID that it was found for.
     states: IdxVec<SwitchIdx, (Lid, State)>,
@@ -62,11 +62,7 @@ impl<'a, E: Fn(SwitchIdx, Lid) -> PortNum> Finder<'a, E> {
             fabric,
             installed,
             changes,
-            joined: fabric
-                .switches()
-                .indices()
-                .map(|switch| joined_ports(fabric, switch))
-                .collect(),
+            joined: IdxVec::new(),
             // LID 0 is not a destination, so this state belongs to no LID.
             states: IdxVec::filled(fabric.num_switches(), (Lid(0), State::Visited)),
             broken: Vec::new(),
@@ -94,6 +90,22 @@ impl<'a, E: Fn(SwitchIdx, Lid) -> PortNum> Finder<'a, E> {
             self.heal(switch, lid, target, new);
         }
         self.broken = broken;
+    }
+
+    /// As [`find`](Self::find), if the switches whose entry does not arrive are known.
+    pub(super) fn find_lost(
+        &mut self,
+        lid: Lid,
+        target: &Destination,
+        broken: &[SwitchIdx],
+        new: &BlockReader<'_>,
+    ) {
+        for &switch in broken {
+            self.set(switch, lid, State::Broken);
+        }
+        for &switch in broken {
+            self.heal(switch, lid, target, new);
+        }
     }
 
     /// Lists the switches whose entry for `lid`, which leaves switch `last` for its owner, does not arrive.
@@ -172,6 +184,12 @@ impl<'a, E: Fn(SwitchIdx, Lid) -> PortNum> Finder<'a, E> {
     fn climb(&mut self, lid: Lid) {
         if self.changes.other.len() >= self.fabric.num_switches() {
             return;
+        }
+        if self.joined.is_empty() && !self.broken.is_empty() {
+            let switches = self.fabric.switches().indices();
+            self.joined = switches
+                .map(|switch| joined_ports(self.fabric, switch))
+                .collect();
         }
         let mut next = 0;
         while let Some(&switch) = self.broken.get(next) {

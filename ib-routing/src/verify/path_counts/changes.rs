@@ -1,6 +1,6 @@
 //! The differences between two states of a fabric with its routes: channels, entries, and the paths that they affect.
 
-use alloc::vec::Vec;
+use alloc::{borrow::Cow, vec::Vec};
 use core::mem;
 
 use ib_wire::{Lid, PortNum};
@@ -16,6 +16,31 @@ use crate::{
 
 /// The part of all entries, as its reciprocal, from which changes are verified in full.
 const MANY: usize = 4;
+
+/// The paths that a loss of cables took, as a repair has found them.
+#[derive(Clone, Debug)]
+pub struct LostPaths {
+    /// The channels that the loss took.
+    pub(super) gone: LostChannels,
+    /// The switches that sent that way, in their order, for each LID of a port, in the order of LIDs.
+    pub(super) cut_off: Vec<CutOff>,
+}
+
+impl LostPaths {
+    /// The switches that sent that way, in their order, for each LID of a port, in the order of LIDs.
+    pub(crate) fn cut_off(&self) -> &[CutOff] {
+        &self.cut_off
+    }
+
+    /// Returns true if a switch sent to a LID that way.
+    fn contains(&self, lid: Lid, switch: SwitchIdx) -> bool {
+        let at = self
+            .cut_off
+            .binary_search_by_key(&lid, |cut_off| cut_off.lid);
+        let cut_off = at.ok().and_then(|at| self.cut_off.get(at));
+        cut_off.is_some_and(|cut_off| cut_off.switches.binary_search(&switch).is_ok())
+    }
+}
 
 /// The channels of a fabric before a change, by the numbers that counts have after it.
 pub(super) enum ChannelPlaces<'c> {
@@ -99,54 +124,76 @@ pub(crate) fn has_same_lids(old: &LidMap, new: &LidMap) -> bool {
 
 /// The switches whose path to a LID of a port differs, for each such LID, in their order. `None` as for
 /// [`changed_entries`], or if so many entries differ that a full verification takes less. `counts` and `entries` are
-/// those of `old`.
-pub(super) fn affected<'a>(
-    old: RoutesInUse<'a>,
+/// those of `old`. `lost` are the paths that a loss of cables took from `old`, if they are known: if nothing else has changed,
+/// nothing is searched for.
+pub(super) fn affected<'l>(
+    old: RoutesInUse<'_>,
     new: RoutesInUse<'_>,
     entries: &BlockReader<'_>,
     gone: &LostChannels,
+    lost: Option<&'l LostPaths>,
     counts: &PathCounts,
-) -> Option<Vec<(&'a Destination, CutOff)>> {
-    let changed = changed_entries(old, new, gone, counts.lanes)?;
-    let is_few = changed.len() <= old.fabric.num_switches() * old.routes.row_len() / MANY;
-    is_few.then(|| {
-        with_upstream(old, &changed, &counts.lengths, |channel, lid| {
-            entries.port(channel.to, lid) == channel.to_port
+) -> Option<Cow<'l, [CutOff]>> {
+    let changed = changed_entries(old, new, counts.lanes)?;
+    let search = || {
+        let mut changed = changed.clone();
+        add_entries_over(old, gone, &mut changed);
+        changed.sort_unstable();
+        changed.dedup();
+        let is_few = changed.len() <= old.fabric.num_switches() * old.routes.row_len() / MANY;
+        is_few.then(|| {
+            with_upstream(old, &changed, &counts.lengths, |channel, lid| {
+                entries.port(channel.to, lid) == channel.to_port
+            })
         })
-    })
+    };
+    let is_known = |lost: &&LostPaths| {
+        let is_owned = |lid| old.lids.owner_index(lid).is_some();
+        let mut changed = changed.iter().filter(|&&(lid, _)| is_owned(lid));
+        lost.gone == *gone && changed.all(|&(lid, switch)| lost.contains(lid, switch))
+    };
+    if let Some(lost) = lost.filter(is_known) {
+        debug_assert!(search().is_none_or(|found| in_order(found) == lost.cut_off));
+        return Some(Cow::Borrowed(&lost.cut_off));
+    }
+    search().map(Cow::Owned)
 }
 
-/// The paths that pass one of these channels of the routes' fabric: each LID of a port with its owner and, in order, the
-/// switches that send to it that way. `sends_back` says whether the switch at the end of a channel sends to a LID by the
-/// other direction. `lengths` are those of the paths.
-pub(crate) fn lost_paths<'a>(
-    old: RoutesInUse<'a>,
-    gone: &LostChannels,
-    lengths: &PathLengths,
-    sends_back: impl Fn(&Channel, Lid) -> bool,
-) -> Vec<(&'a Destination, CutOff)> {
-    let mut over: Vec<(Lid, SwitchIdx)> = Vec::new();
-    add_entries_over(old, gone, &mut over);
-    over.sort_unstable();
-    let mut paths = with_upstream(old, &over, lengths, sends_back);
-    for (_, CutOff { switches, .. }) in &mut paths {
+/// The same, with the switches of each LID in their order.
+fn in_order(mut paths: Vec<CutOff>) -> Vec<CutOff> {
+    for CutOff { switches, .. } in &mut paths {
         switches.sort_unstable();
     }
     paths
 }
 
+/// The paths that pass one of these channels of the routes' fabric: each LID of a port with, in order, the switches that
+/// send to it that way. `sends_back` says whether the switch at the end of a channel sends to a LID by the
+/// other direction. `lengths` are those of the paths.
+pub(crate) fn lost_paths(
+    old: RoutesInUse<'_>,
+    gone: &LostChannels,
+    lengths: &PathLengths,
+    sends_back: impl Fn(&Channel, Lid) -> bool,
+) -> Vec<CutOff> {
+    let mut over: Vec<(Lid, SwitchIdx)> = Vec::new();
+    add_entries_over(old, gone, &mut over);
+    over.sort_unstable();
+    in_order(with_upstream(old, &over, lengths, sends_back))
+}
+
 /// Adds the switches upstream of those with these entries, which are in order. LIDs of no port are left out.
-fn with_upstream<'a>(
-    old: RoutesInUse<'a>,
+fn with_upstream(
+    old: RoutesInUse<'_>,
     entries: &[(Lid, SwitchIdx)],
     lengths: &PathLengths,
     sends_back: impl Fn(&Channel, Lid) -> bool,
-) -> Vec<(&'a Destination, CutOff)> {
+) -> Vec<CutOff> {
     let mut seen = IdxVec::filled(old.fabric.num_switches(), Lid(0));
     let groups = entries.chunk_by(|(one, _), (other, _)| one == other);
     let affected = groups.filter_map(|group| {
         let &(lid, _) = group.first()?;
-        let owner = old.lids.owner(lid)?;
+        old.lids.owner_index(lid)?;
         let mut switches: Vec<SwitchIdx> = group.iter().map(|&(_, switch)| switch).collect();
         for &switch in &switches {
             seen[switch] = lid;
@@ -177,7 +224,7 @@ fn with_upstream<'a>(
                 }
             }
         }
-        Some((owner, CutOff { lid, switches }))
+        Some(CutOff { lid, switches })
     });
     affected.collect()
 }
@@ -197,12 +244,10 @@ fn add_entries_over(
     }
 }
 
-/// The entries that differ or lead over a cable that is gone, in the order of LIDs. `None` if service levels differ
-/// otherwise than by entry, or use a lane from `lanes` on.
+/// The entries that differ. `None` if service levels differ otherwise than by entry, or use a lane from `lanes` on.
 fn changed_entries(
     old: RoutesInUse<'_>,
     new: RoutesInUse<'_>,
-    gone: &LostChannels,
     lanes: u8,
 ) -> Option<Vec<(Lid, SwitchIdx)>> {
     let mut changed = Vec::new();
@@ -228,8 +273,5 @@ fn changed_entries(
         (old, new) if old == new => {}
         _ => return None,
     }
-    add_entries_over(old, gone, &mut changed);
-    changed.sort_unstable();
-    changed.dedup();
     Some(changed)
 }

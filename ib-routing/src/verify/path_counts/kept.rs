@@ -1,10 +1,8 @@
 //! The rest of routes of whose cables some are gone, by their path counts: the starting point of a repair.
 
-use alloc::vec::Vec;
-
 use super::{
     PathCounts,
-    changes::has_same_lids,
+    changes::{LostPaths, has_same_lids},
     follow,
     joined_paths::{JoinedPaths, Sources},
     lane_of,
@@ -33,7 +31,7 @@ pub(crate) struct Kept<'c> {
     lost: LostChannels,
     /// CA-pair routes on each channel that is left, of the paths that still arrive.
     load: IdxVec<ChannelIdx, u32>,
-    cut_off: Vec<CutOff>,
+    paths: LostPaths,
 }
 
 impl PathCounts {
@@ -56,7 +54,10 @@ impl PathCounts {
         let cut_off = lost_paths(old, &gone, &self.lengths, |channel, lid| {
             entries.port(channel.to, lid) == channel.to_port
         });
-        for (owner, cut_off) in &cut_off {
+        for cut_off in &cut_off {
+            let Some(owner) = old.lids.owner(cut_off.lid) else {
+                continue;
+            };
             let number = |channel| self.lost.before(channel);
             follow(&mut paths, (old.fabric, &entries), (owner, cut_off), number)?;
             if !owner.is_switch() {
@@ -73,7 +74,7 @@ impl PathCounts {
             old,
             load: lost.left(&load),
             lost,
-            cut_off: cut_off.into_iter().map(|(_, cut_off)| cut_off).collect(),
+            paths: LostPaths { gone, cut_off },
         })
     }
 }
@@ -91,7 +92,12 @@ impl Kept<'_> {
 
     /// The paths that do not arrive any more, in the order of LIDs.
     pub(crate) fn cut_off(&self) -> &[CutOff] {
-        &self.cut_off
+        &self.paths.cut_off
+    }
+
+    /// The same, to verify a repair.
+    pub(crate) fn into_lost_paths(self) -> LostPaths {
+        self.paths
     }
 
     /// The dependencies of traffic between CAs on the paths that still arrive, by the channels of `now`.
@@ -100,7 +106,7 @@ impl Kept<'_> {
         let (mut edges, fabric) = (Edges::default(), self.old.fabric);
         let mut paths = JoinedPaths::new(fabric.num_switches());
         let entries = BlockReader::new(self.old.routes);
-        for cut_off in &self.cut_off {
+        for cut_off in self.cut_off() {
             let Some(owner) = self.old.lids.owner(cut_off.lid) else {
                 continue;
             };
