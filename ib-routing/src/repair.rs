@@ -18,6 +18,7 @@
 //! Source: Lysne et al., "Simple Deadlock-Free Dynamic Network Reconfiguration", 2004, for paths that
 //! are added to an acyclic graph; OpenSM's `ucast_cache` for the entries that users expect to stay.
 
+mod choose;
 mod growth;
 pub(crate) mod lanes;
 mod rebalance;

@@ -12,6 +12,7 @@
 //! renumber the channels.
 
 mod changes;
+mod count_paths;
 pub(crate) mod joined_paths;
 pub(crate) mod kept;
 pub(crate) mod lengths;
@@ -25,7 +26,8 @@ use ib_wire::Lid;
 pub use self::changes::LostPaths;
 use self::{
     changes::{ChannelPlaces, affected, has_same_places},
-    joined_paths::{JoinedPaths, Sources},
+    count_paths::follow,
+    joined_paths::JoinedPaths,
     lengths::PathLengths,
     verdicts::Verdicts,
 };
@@ -45,8 +47,8 @@ use crate::{
     algo::dependency::{DependencyCounts, Vertex},
     fabric::{Fabric, lost::LostChannels},
     index::{ChannelIdx, IdxVec, SwitchIdx},
-    lid::{Destination, LidMap},
-    repair::{RoutesInUse, lanes::bits, repairer::CutOff},
+    lid::LidMap,
+    repair::RoutesInUse,
     routes::{BlockReader, Routes, SlTable},
 };
 
@@ -285,89 +287,6 @@ impl PathCounts {
         self.examined
     }
 
-    /// Adds paths to a LID of a port, or takes them away. `lane` gives the lane of what a switch, or the CAs at it, sends.
-    pub(crate) fn count_paths(
-        &mut self,
-        paths: &mut JoinedPaths,
-        owner: &Destination,
-        lane: impl Fn(SwitchIdx) -> u8,
-        adds: bool,
-        edges: &mut Edges,
-    ) {
-        let mut lanes = 0_u16;
-        for (switch, length) in paths.lengths() {
-            let lane = lane(switch);
-            lanes |= 1 << lane;
-            if self.senders[switch] > 0 && !owner.is_switch() {
-                self.note_hops(length as usize, adds);
-                if length > 0 {
-                    self.note_lane(lane, adds);
-                }
-            }
-        }
-        let (senders, is_one) = (Arc::clone(&self.senders), lanes.is_power_of_two());
-        for number in bits(lanes) {
-            let number = number as u8;
-            let sources = |switch| match is_one || lane(switch) == number {
-                true => Sources::at_switch(senders[switch]),
-                false => Sources::default(),
-            };
-            let mut change = Change {
-                of_switch: owner.is_switch(),
-                lane: number,
-                adds,
-                edges,
-            };
-            paths.for_each_part(sources, |channel, after, sources| {
-                self.count_part(channel, after, sources, &mut change);
-            });
-        }
-    }
-
-    /// Adds what passes a channel and the one after it, or takes it away. Either can be [`NO_CHANNEL`].
-    fn count_part(
-        &mut self,
-        channel: ChannelIdx,
-        after: ChannelIdx,
-        sources: Sources,
-        change: &mut Change<'_>,
-    ) {
-        if channel == NO_CHANNEL {
-            return;
-        }
-        let &mut Change {
-            of_switch,
-            lane,
-            adds,
-            ref mut edges,
-        } = change;
-        if !of_switch {
-            let load = &mut self.load[channel];
-            *load = match adds {
-                true => *load + sources.lids,
-                false => *load - sources.lids,
-            };
-        }
-        if after == NO_CHANNEL {
-            return;
-        }
-        let changed = match adds {
-            true => &mut edges.added,
-            false => &mut edges.removed,
-        };
-        let kinds = self.users.iter_mut().zip(changed);
-        let kinds = kinds.skip(usize::from(of_switch));
-        for ((users, changed), count) in kinds.zip([sources.cas, sources.switches]) {
-            let changes = match adds {
-                true => users.add(channel, after, lane, count),
-                false => users.remove(channel, after, lane, count),
-            };
-            if changes {
-                changed.push((channel, after, lane));
-            }
-        }
-    }
-
     fn max_hops(&self) -> u32 {
         let longest = self.hops.iter().rposition(|&pairs| pairs > 0);
         longest.unwrap_or(0) as u32
@@ -525,33 +444,6 @@ impl<const LIDS: usize> Carried<LIDS> {
             }
         }
     }
-}
-
-/// A change of the counts by the paths to one LID.
-struct Change<'e> {
-    /// True if the LID is a switch's.
-    of_switch: bool,
-    lane: u8,
-    /// True if the paths are added.
-    adds: bool,
-    edges: &'e mut Edges,
-}
-
-/// Follows the paths to a LID from the switches that are cut off, by the entries of forwarding tables; `None` if one does
-/// not arrive. `number` gives the number of a channel, [`NO_CHANNEL`] if it has none.
-fn follow(
-    paths: &mut JoinedPaths,
-    (fabric, entries): (&Fabric, &BlockReader<'_>),
-    (owner, cut_off): (&Destination, &CutOff),
-    number: impl Fn(ChannelIdx) -> ChannelIdx,
-) -> Option<()> {
-    let lid = cut_off.lid;
-    let next = |switch| {
-        let channel = fabric.channel_at(switch, entries.port(switch, lid))?;
-        Some((number(channel), fabric.channel(channel).to))
-    };
-    let arrives = |switch| owner.switch == Some(switch) && owner.exit == entries.port(switch, lid);
-    paths.follow(&cut_off.switches, next, arrives)
 }
 
 /// The lane of packets from a switch, or the CAs at it, to a LID.

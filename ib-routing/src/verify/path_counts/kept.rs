@@ -3,7 +3,7 @@
 use super::{
     PathCounts,
     changes::{LostPaths, has_same_lids},
-    follow,
+    count_paths::follow,
     joined_paths::{JoinedPaths, Sources},
     lane_of,
     lengths::PathLengths,
