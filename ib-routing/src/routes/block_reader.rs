@@ -32,20 +32,39 @@ impl<'a> BlockReader<'a> {
         }
     }
 
+    /// Returns true if the entries of two LIDs are in the same block.
+    pub(crate) fn is_in_one_block(one: Lid, other: Lid) -> bool {
+        one.0 / BLOCK as u16 == other.0 / BLOCK as u16
+    }
+
     /// As [`Routes::port`].
     #[inline]
     pub(crate) fn port(&self, switch: SwitchIdx, lid: Lid) -> PortNum {
+        let entry = self.block_of(switch, lid).get(usize::from(lid.0) % BLOCK);
+        entry.map_or(PortNum::UNREACHABLE, |&port| PortNum(port))
+    }
+
+    /// Returns true if a switch sends to so many LIDs from `lid` on by the same port. They are in one block.
+    pub(crate) fn is_one_port(&self, switch: SwitchIdx, lid: Lid, count: usize) -> bool {
+        let at = usize::from(lid.0) % BLOCK;
+        let ports = self.block_of(switch, lid).get(at..at + count);
+        let both = ports.and_then(|ports| ports.split_first());
+        both.is_some_and(|(first, others)| others.iter().all(|other| other == first))
+    }
+
+    /// The block of a switch's table that a LID is in.
+    #[inline]
+    fn block_of(&self, switch: SwitchIdx, lid: Lid) -> &'a [u8; BLOCK] {
         let Some(last) = self.blocks.find(switch) else {
-            return PortNum::UNREACHABLE;
+            return &UNREACHABLE;
         };
-        let (number, at) = (lid.0 / BLOCK as u16, usize::from(lid.0) % BLOCK);
+        let number = lid.0 / BLOCK as u16;
         let (of, mut block) = last.get();
         if of != number {
             block = self.read(switch, number);
             last.set((number, block));
         }
-        let entry = block.get(at);
-        entry.map_or(PortNum::UNREACHABLE, |&port| PortNum(port))
+        block
     }
 
     /// A block of the tables.
@@ -78,6 +97,15 @@ mod tests {
                         _ => routes.port(switch, lid),
                     };
                     assert_eq!(reader.port(switch, lid), wanted);
+                }
+            }
+            for (lid, count) in [(64, 3), (70, 1), (69, 2), (126, 2), (127, 2), (5_000, 2)] {
+                for switch in (0..17).map(SwitchIdx) {
+                    let is_inside = lid % 64 + count <= 64;
+                    let port = |lid| reader.port(switch, Lid(lid));
+                    let same = (lid..lid + count).all(|other| port(other) == port(lid));
+                    let found = reader.is_one_port(switch, Lid(lid), count.into());
+                    assert_eq!(found, is_inside && same);
                 }
             }
             routes.share(1);

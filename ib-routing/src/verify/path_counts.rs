@@ -26,7 +26,7 @@ use ib_wire::Lid;
 pub use self::changes::LostPaths;
 use self::{
     changes::{ChannelPlaces, affected, has_same_places},
-    count_paths::follow,
+    count_paths::{follow, for_each_run},
     joined_paths::JoinedPaths,
     lengths::PathLengths,
     verdicts::Verdicts,
@@ -178,24 +178,29 @@ impl PathCounts {
         let none = JoinedPaths::new(new.fabric.num_switches());
         let (mut before, mut after) = (none.clone(), none);
         let affected = affected(old, new, &was, places.gone(), lost, self)?;
-        for cut_off in affected.iter() {
-            let lid = cut_off.lid;
-            let Some(owner) = old.lids.owner(lid) else {
-                continue;
-            };
+        // Where lanes differ by LID, so may those of a run.
+        let is_one_lane = |routes: &Routes| matches!(routes.sls(), SlTable::Uniform(_));
+        let is_joined = is_one_lane(old.routes) && is_one_lane(new.routes);
+        for_each_run(old.lids, &affected, is_joined, |run| {
+            let lid = run.first()?.lid;
+            let lids = (old.lids.owner(lid)?, run.len());
             let of_old = |channel| places.of_old(channel).unwrap_or(NO_CHANNEL);
-            follow(&mut before, (old.fabric, &was), (owner, cut_off), of_old)?;
-            let lane = |switch| lane_of(old.routes, switch, lid);
-            counts.count_paths(&mut before, owner, lane, false, &mut edges);
             let of_new = |channel| counts.lost.before(channel);
-            follow(&mut after, (new.fabric, &is), (owner, cut_off), of_new)?;
-            if !after.are_as_long_as(&before) {
-                counts.lengths.forget(lid);
+            if !follow(&mut before, (old.fabric, &was), (old.lids, run), of_old)?
+                || !follow(&mut after, (new.fabric, &is), (old.lids, run), of_new)?
+            {
+                return Some(false);
             }
+            let lane = |switch| lane_of(old.routes, switch, lid);
+            counts.count_paths(&mut before, lids, lane, false, &mut edges);
             let lane = |switch| lane_of(new.routes, switch, lid);
-            counts.count_paths(&mut after, owner, lane, true, &mut edges);
-            counts.examined += 1;
-        }
+            counts.count_paths(&mut after, lids, lane, true, &mut edges);
+            if !after.are_as_long_as(&before) {
+                run.iter().for_each(|of| counts.lengths.forget(of.lid));
+            }
+            counts.examined += run.len();
+            Some(true)
+        })?;
         if let ChannelPlaces::Renumbered { .. } = places {
             counts.verdicts.find(&counts.users);
         } else {
@@ -292,12 +297,16 @@ impl PathCounts {
         longest.unwrap_or(0) as u32
     }
 
-    fn note_hops(&mut self, hops: usize, adds: bool) {
+    fn note_hops(&mut self, hops: usize, number: u32, adds: bool) {
         if self.hops.len() <= hops {
             self.hops.resize(hops + 1, 0);
         }
         if let Some(pairs) = self.hops.get_mut(hops) {
-            *pairs = if adds { *pairs + 1 } else { *pairs - 1 };
+            *pairs = if adds {
+                *pairs + u64::from(number)
+            } else {
+                *pairs - u64::from(number)
+            };
         }
     }
 
@@ -343,9 +352,9 @@ impl PathCounts {
                     return None;
                 }
                 if context.sources.ca_lids[switch] > 0 && !of_switch {
-                    self.note_hops(hops as usize, true);
+                    self.note_hops(hops as usize, 1, true);
                     if hops > 0 {
-                        self.note_lane(lane_of(context.routes, switch, target.lid), true);
+                        self.note_lane(lane_of(context.routes, switch, target.lid), 1, true);
                     }
                 }
             }
@@ -414,9 +423,13 @@ impl PathCounts {
         }
     }
 
-    fn note_lane(&mut self, lane: u8, adds: bool) {
+    fn note_lane(&mut self, lane: u8, number: u32, adds: bool) {
         if let Some(paths) = self.by_lane.get_mut(usize::from(lane)) {
-            *paths = if adds { *paths + 1 } else { *paths - 1 };
+            *paths = if adds {
+                *paths + u64::from(number)
+            } else {
+                *paths - u64::from(number)
+            };
         }
     }
 }

@@ -290,7 +290,7 @@ impl<'b, 'a> Trial<'b, 'a> {
         let repairer = &self.repairer;
         let lane = |switch| lane(repairer, switch, lid);
         self.counts
-            .count_paths(&mut self.paths, owner, lane, false, &mut self.edges);
+            .count_paths(&mut self.paths, (owner, 1), lane, false, &mut self.edges);
         let dead = self.repairer.dead.iter();
         let ends: Vec<_> = dead
             .map(|&at| (at, base.whole.fabric.channel(at).from))
@@ -323,7 +323,7 @@ impl<'b, 'a> Trial<'b, 'a> {
             return None;
         }
         self.counts
-            .count_paths(&mut self.paths, owner, lane, true, &mut self.edges);
+            .count_paths(&mut self.paths, (owner, 1), lane, true, &mut self.edges);
         Some(())
     }
 }

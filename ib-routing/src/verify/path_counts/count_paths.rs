@@ -1,6 +1,7 @@
 //! Adds the paths from some switches to one LID to the path counts, or takes them away.
 
 use alloc::sync::Arc;
+use core::cell::Cell;
 
 use super::{
     PathCounts,
@@ -10,7 +11,7 @@ use super::{
 use crate::{
     fabric::Fabric,
     index::{ChannelIdx, SwitchIdx},
-    lid::Destination,
+    lid::{Destination, LidMap},
     repair::{lanes::bits, repairer::CutOff},
     routes::BlockReader,
     verify::walk::NO_CHANNEL,
@@ -26,54 +27,107 @@ struct Change<'e> {
     edges: &'e mut Edges,
 }
 
-/// Follows the paths to a LID from the switches that are cut off, by the entries of forwarding tables; `None` if one does
-/// not arrive. `number` gives the number of a channel, [`NO_CHANNEL`] if it has none.
+/// Calls `each` for LIDs that come after each other, of ports at one switch, with the same switches: their paths are often
+/// the same. If `each` returns false, because they differ, it is called again for each of these LIDs. If `is_joined` is false,
+/// it is called for one LID at a time. Ends if `each` returns `None`.
+pub(super) fn for_each_run(
+    lids: &LidMap,
+    cut_off: &[CutOff],
+    is_joined: bool,
+    mut each: impl FnMut(&[CutOff]) -> Option<bool>,
+) -> Option<()> {
+    let place = |cut_off: &CutOff| {
+        let owner = lids.owner(cut_off.lid)?;
+        Some((owner.switch, owner.is_switch()))
+    };
+    let runs = cut_off.chunk_by(|one, other| {
+        is_joined
+            && one.lid.0.checked_add(1) == Some(other.lid.0)
+            && BlockReader::is_in_one_block(one.lid, other.lid)
+            && one.switches == other.switches
+            && place(one) == place(other)
+    });
+    for run in runs {
+        if !each(run)? {
+            for one in run.chunks(1) {
+                each(one)?;
+            }
+        }
+    }
+    Some(())
+}
+
+/// Follows the paths to the LIDs of a run, from the switches that are cut off, by the entries of forwarding tables. Returns
+/// false if the paths to these LIDs differ, and `None` if one does not arrive. `number` gives the number of a channel,
+/// [`NO_CHANNEL`] if it has none.
 pub(super) fn follow(
     paths: &mut JoinedPaths,
     (fabric, entries): (&Fabric, &BlockReader<'_>),
-    (owner, cut_off): (&Destination, &CutOff),
+    (lids, run): (&LidMap, &[CutOff]),
     number: impl Fn(ChannelIdx) -> ChannelIdx,
-) -> Option<()> {
-    let lid = cut_off.lid;
+) -> Option<bool> {
+    let CutOff { lid, switches } = run.first()?;
+    let last = lids.owner(*lid)?.switch;
+    let differ = Cell::new(false);
     let next = |switch| {
-        let channel = fabric.channel_at(switch, entries.port(switch, lid))?;
+        if last == Some(switch) {
+            return None;
+        }
+        if run.len() > 1 && !entries.is_one_port(switch, *lid, run.len()) {
+            differ.set(true);
+            return None;
+        }
+        let channel = fabric.channel_at(switch, entries.port(switch, *lid))?;
         Some((number(channel), fabric.channel(channel).to))
     };
-    let arrives = |switch| owner.switch == Some(switch) && owner.exit == entries.port(switch, lid);
-    paths.follow(&cut_off.switches, next, arrives)
+    let delivers = |switch, lid| {
+        let exit = lids.owner(lid).map(|owner| owner.exit);
+        exit == Some(entries.port(switch, lid))
+    };
+    let arrives = |switch| {
+        let mut lids = run.iter().map(|cut_off| cut_off.lid);
+        last == Some(switch) && lids.all(|lid| delivers(switch, lid))
+    };
+    let arrived = paths.follow(switches, next, arrives);
+    match differ.get() {
+        true => Some(false),
+        false => arrived.map(|()| true),
+    }
 }
 
 impl PathCounts {
-    /// Adds paths to a LID of a port, or takes them away. `lane` gives the lane of what a switch, or the CAs at it, sends.
+    /// Adds paths to so many LIDs of ports, one of which `owner` has, or takes them away. `lane` gives the lane of what a
+    /// switch, or the CAs at it, sends.
     pub(crate) fn count_paths(
         &mut self,
         paths: &mut JoinedPaths,
-        owner: &Destination,
+        (owner, number): (&Destination, usize),
         lane: impl Fn(SwitchIdx) -> u8,
         adds: bool,
         edges: &mut Edges,
     ) {
+        let number = number as u32;
         let mut lanes = 0_u16;
         for (switch, length) in paths.lengths() {
             let lane = lane(switch);
             lanes |= 1 << lane;
             if self.senders[switch] > 0 && !owner.is_switch() {
-                self.note_hops(length as usize, adds);
+                self.note_hops(length as usize, number, adds);
                 if length > 0 {
-                    self.note_lane(lane, adds);
+                    self.note_lane(lane, number, adds);
                 }
             }
         }
         let (senders, is_one) = (Arc::clone(&self.senders), lanes.is_power_of_two());
-        for number in bits(lanes) {
-            let number = number as u8;
-            let sources = |switch| match is_one || lane(switch) == number {
-                true => Sources::at_switch(senders[switch]),
+        for of_lane in bits(lanes) {
+            let of_lane = of_lane as u8;
+            let sources = |switch| match is_one || lane(switch) == of_lane {
+                true => Sources::at_switch(senders[switch]).times(number),
                 false => Sources::default(),
             };
             let mut change = Change {
                 of_switch: owner.is_switch(),
-                lane: number,
+                lane: of_lane,
                 adds,
                 edges,
             };

@@ -32,6 +32,16 @@ impl Sources {
             switches: 1,
         }
     }
+
+    /// So many times as much.
+    #[inline]
+    pub(crate) fn times(self, number: u32) -> Self {
+        Self {
+            lids: self.lids * number,
+            cas: self.cas * number,
+            switches: self.switches * number,
+        }
+    }
 }
 
 impl AddAssign for Sources {

@@ -3,7 +3,7 @@
 use super::{
     PathCounts,
     changes::{LostPaths, has_same_lids},
-    count_paths::follow,
+    count_paths::{follow, for_each_run},
     joined_paths::{JoinedPaths, Sources},
     lane_of,
     lengths::PathLengths,
@@ -54,21 +54,21 @@ impl PathCounts {
         let cut_off = lost_paths(old, &gone, &self.lengths, |channel, lid| {
             entries.port(channel.to, lid) == channel.to_port
         });
-        for cut_off in &cut_off {
-            let Some(owner) = old.lids.owner(cut_off.lid) else {
-                continue;
-            };
+        for_each_run(old.lids, &cut_off, true, |run| {
+            let owner = old.lids.owner(run.first()?.lid)?;
             let number = |channel| self.lost.before(channel);
-            follow(&mut paths, (old.fabric, &entries), (owner, cut_off), number)?;
-            if !owner.is_switch() {
-                let sources = |switch| Sources::at_switch(self.senders[switch]);
+            let arrive = follow(&mut paths, (old.fabric, &entries), (old.lids, run), number)?;
+            if arrive && !owner.is_switch() {
+                let number = run.len() as u32;
+                let sources = |switch| Sources::at_switch(self.senders[switch]).times(number);
                 paths.for_each_part(sources, |channel, _, sources| {
                     if let Some(load) = load.find_mut(channel) {
                         *load -= sources.lids;
                     }
                 });
             }
-        }
+            Some(arrive)
+        })?;
         Some(Kept {
             counts: self,
             old,
@@ -106,14 +106,17 @@ impl Kept<'_> {
         let (mut edges, fabric) = (Edges::default(), self.old.fabric);
         let mut paths = JoinedPaths::new(fabric.num_switches());
         let entries = BlockReader::new(self.old.routes);
-        for cut_off in self.cut_off() {
-            let Some(owner) = self.old.lids.owner(cut_off.lid) else {
+        for run in self.cut_off().chunks(1) {
+            let Some((lid, owner)) = run
+                .first()
+                .and_then(|of| Some((of.lid, self.old.lids.owner(of.lid)?)))
+            else {
                 continue;
             };
             let number = |channel| self.counts.lost.before(channel);
-            if follow(&mut paths, (fabric, &entries), (owner, cut_off), number).is_some() {
-                let lane = |switch| lane_of(self.old.routes, switch, cut_off.lid);
-                counts.count_paths(&mut paths, owner, lane, false, &mut edges);
+            if follow(&mut paths, (fabric, &entries), (self.old.lids, run), number).is_some() {
+                let lane = |switch| lane_of(self.old.routes, switch, lid);
+                counts.count_paths(&mut paths, (owner, 1), lane, false, &mut edges);
             }
         }
         let mut graph = DependencyGraph::new(now, self.counts.lanes);
