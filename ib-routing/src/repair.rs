@@ -26,6 +26,7 @@ mod reconnect;
 pub(crate) mod remap;
 pub(crate) mod repairer;
 pub(crate) mod rule;
+mod run;
 
 use alloc::{borrow::Cow, boxed::Box, sync::Arc, vec::Vec};
 use core::cell::{LazyCell, OnceCell};

@@ -61,6 +61,21 @@ pub(crate) struct CutOff {
     pub(crate) switches: Vec<SwitchIdx>,
 }
 
+impl CutOff {
+    /// Returns true if two LIDs come after each other, in one block, the same switches have lost them, and they have ports of
+    /// the same kind at one switch: then their paths are often the same.
+    pub(crate) fn is_beside(&self, other: &Self, lids: &LidMap) -> bool {
+        let place = |lid| {
+            let owner = lids.owner(lid)?;
+            Some((owner.switch, owner.is_switch()))
+        };
+        self.lid.0.checked_add(1) == Some(other.lid.0)
+            && BlockReader::is_in_one_block(self.lid, other.lid)
+            && self.switches == other.switches
+            && place(self.lid) == place(other.lid)
+    }
+}
+
 /// The value of an entry before a write.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Write {
@@ -200,17 +215,25 @@ impl<'a> Repairer<'a> {
         let before = self.routes.clone();
         let entries = BlockReader::new(&before);
         for of_switches in [false, true] {
-            let owned = cut_off
-                .iter()
-                .filter_map(|cut| Some((lids.owner(cut.lid)?, cut)));
-            for (destination, CutOff { lid, switches }) in
-                owned.filter(|(end, _)| end.is_switch() == of_switches)
-            {
-                let in_place = |switch| {
-                    let channel = fabric.channel_at(switch, entries.port(switch, *lid));
-                    channel.unwrap_or(NO_CHANNEL)
-                };
-                self.reconnect_these(destination, *lid, switches, &in_place, &mut lanes)?;
+            let runs = cut_off.chunk_by(|one, other| one.is_beside(other, lids));
+            for run in runs {
+                let mut is_done = false;
+                for CutOff { lid, switches } in run {
+                    let owner = lids.owner(*lid);
+                    let Some(owner) = owner.filter(|owner| owner.is_switch() == of_switches) else {
+                        break;
+                    };
+                    let in_place = |switch| {
+                        let channel = fabric.channel_at(switch, entries.port(switch, *lid));
+                        channel.unwrap_or(NO_CHANNEL)
+                    };
+                    self.reconnect_these(owner, *lid, switches, &in_place, &mut lanes)?;
+                    if !core::mem::replace(&mut is_done, true)
+                        && self.reconnect_alike(owner, run, &entries)
+                    {
+                        break;
+                    }
+                }
             }
         }
         Ok(self.finish())

@@ -36,17 +36,7 @@ pub(super) fn for_each_run(
     is_joined: bool,
     mut each: impl FnMut(&[CutOff]) -> Option<bool>,
 ) -> Option<()> {
-    let place = |cut_off: &CutOff| {
-        let owner = lids.owner(cut_off.lid)?;
-        Some((owner.switch, owner.is_switch()))
-    };
-    let runs = cut_off.chunk_by(|one, other| {
-        is_joined
-            && one.lid.0.checked_add(1) == Some(other.lid.0)
-            && BlockReader::is_in_one_block(one.lid, other.lid)
-            && one.switches == other.switches
-            && place(one) == place(other)
-    });
+    let runs = cut_off.chunk_by(|one, other| is_joined && one.is_beside(other, lids));
     for run in runs {
         if !each(run)? {
             for one in run.chunks(1) {
