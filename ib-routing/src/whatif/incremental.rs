@@ -280,7 +280,7 @@ impl<'b, 'a> Trial<'b, 'a> {
         if !owner.is_switch() {
             let Repairer { load, senders, .. } = &mut self.repairer;
             // CAs are counted by 32 bits in all counts of paths.
-            let sources = |switch| Sources::at_switch(senders[switch] as u32);
+            let sources = |switch, _| Sources::at_switch(senders[switch] as u32);
             self.paths.for_each_part(sources, |channel, _, sources| {
                 if let Some(load) = load.find_mut(channel) {
                     *load -= u64::from(sources.lids);

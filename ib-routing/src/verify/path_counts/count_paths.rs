@@ -97,21 +97,19 @@ impl PathCounts {
         edges: &mut Edges,
     ) {
         let number = number as u32;
-        let mut lanes = 0_u16;
+        let lanes = paths.set_lanes(lane);
         for (switch, length) in paths.lengths() {
-            let lane = lane(switch);
-            lanes |= 1 << lane;
             if self.senders[switch] > 0 && !owner.is_switch() {
                 self.note_hops(length as usize, number, adds);
                 if length > 0 {
-                    self.note_lane(lane, number, adds);
+                    self.note_lane(paths.lane(switch), number, adds);
                 }
             }
         }
-        let (senders, is_one) = (Arc::clone(&self.senders), lanes.is_power_of_two());
+        let senders = Arc::clone(&self.senders);
         for of_lane in bits(lanes) {
             let of_lane = of_lane as u8;
-            let sources = |switch| match is_one || lane(switch) == of_lane {
+            let sources = |switch, lane| match lane == of_lane {
                 true => Sources::at_switch(senders[switch]).times(number),
                 false => Sources::default(),
             };

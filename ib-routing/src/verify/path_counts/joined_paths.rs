@@ -80,6 +80,7 @@ struct Start {
     /// Number of switches with this one as `next` that are not in the order yet.
     waiting: u32,
     sources: Sources,
+    lane: u8,
 }
 
 impl Start {
@@ -92,6 +93,7 @@ impl Start {
             rest: (0, 0),
             waiting: 0,
             sources: Sources::default(),
+            lane: 0,
         }
     }
 
@@ -200,6 +202,23 @@ impl JoinedPaths {
         (order.len() == switches.len()).then_some(())
     }
 
+    /// Notes the lane of each path, and returns a bit for each lane that one has.
+    pub(crate) fn set_lanes(&mut self, lane: impl Fn(SwitchIdx) -> u8) -> u16 {
+        let mut lanes = 0;
+        for &switch in &self.order {
+            let lane = lane(switch);
+            self.starts[switch].lane = lane;
+            lanes |= 1 << lane;
+        }
+        lanes
+    }
+
+    /// The lane of the path from a switch.
+    #[inline]
+    pub(crate) fn lane(&self, switch: SwitchIdx) -> u8 {
+        self.starts[switch].lane
+    }
+
     /// The switches where paths start, with the number of links.
     pub(crate) fn lengths(&self) -> impl Iterator<Item = (SwitchIdx, u32)> + '_ {
         let switches = self.order.iter();
@@ -213,11 +232,11 @@ impl JoinedPaths {
     }
 
     /// Calls `each` for every part of the paths: a channel, the one after it, and the sources whose packets pass both.
-    /// Either channel can be [`NO_CHANNEL`]; after the last one there is none. `sources` gives what a switch sends. Each
-    /// channel of a path is the first one of one part.
+    /// Either channel can be [`NO_CHANNEL`]; after the last one there is none. `sources` gives what a switch sends by a path on
+    /// a lane. Each channel of a path is the first one of one part.
     pub(crate) fn for_each_part(
         &mut self,
-        sources: impl Fn(SwitchIdx) -> Sources,
+        sources: impl Fn(SwitchIdx, u8) -> Sources,
         mut each: impl FnMut(ChannelIdx, ChannelIdx, Sources),
     ) {
         let Self {
@@ -227,7 +246,8 @@ impl JoinedPaths {
             ..
         } = self;
         for &switch in order.iter() {
-            starts[switch].sources = sources(switch);
+            let start = &mut starts[switch];
+            start.sources = sources(switch, start.lane);
         }
         for &switch in order.iter() {
             let start = starts[switch];
@@ -263,7 +283,7 @@ mod tests {
 
     fn parts(paths: &mut JoinedPaths) -> Vec<(u32, u32, u32)> {
         let mut parts = Vec::new();
-        let sources = |switch: SwitchIdx| Sources::at_switch(10 + switch.0);
+        let sources = |switch: SwitchIdx, _| Sources::at_switch(10 + switch.0);
         paths.for_each_part(sources, |channel, after, sources| {
             parts.push((channel.0, after.0, sources.lids));
         });

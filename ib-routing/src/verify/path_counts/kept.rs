@@ -60,7 +60,7 @@ impl PathCounts {
             let arrive = follow(&mut paths, (old.fabric, &entries), (old.lids, run), number)?;
             if arrive && !owner.is_switch() {
                 let number = run.len() as u32;
-                let sources = |switch| Sources::at_switch(self.senders[switch]).times(number);
+                let sources = |switch, _| Sources::at_switch(self.senders[switch]).times(number);
                 paths.for_each_part(sources, |channel, _, sources| {
                     if let Some(load) = load.find_mut(channel) {
                         *load -= sources.lids;
