@@ -18,7 +18,7 @@ use crate::{
 pub(super) struct Chain {
     /// The switch that has it, or whose CA has it.
     pub(super) target: SwitchIdx,
-    /// Where its entry is in the memory of a table.
+    /// The place of its entry in the memory of a table.
     pub(super) place: usize,
     /// Its root and its turn on parallel links: a column of [`UpPorts`].
     pub(super) slot: u32,
