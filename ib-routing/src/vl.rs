@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use ib_wire::{PortNum, Sl, Vl};
 
 use crate::{
+    algo::frontiers::bits_of,
     fabric::Fabric,
     index::{IdxVec, SwitchIdx},
 };
@@ -25,6 +26,12 @@ struct PerPort {
     /// The position of a switch's first table, and its number of ports, port 0 included.
     switches: IdxVec<SwitchIdx, (u32, u32)>,
     tables: Vec<SlToVl>,
+}
+
+/// The numbers of the lanes in a set: a bit for each.
+#[inline]
+pub(crate) fn lanes_in(set: u16) -> impl Iterator<Item = u8> {
+    bits_of(set.into()).map(|lane| lane as u8)
 }
 
 impl VlMap {

@@ -10,6 +10,7 @@ use crate::{
     fabric::lost::LostChannels,
     index::ChannelIdx,
     lid::Destination,
+    vl::lanes_in,
 };
 
 /// Virtual lanes that an SLtoVL table can name.
@@ -164,7 +165,7 @@ impl Lanes {
 
     /// Makes `to` a dependency of `from` on each lane in `mask`; false if that closes a cycle.
     pub(crate) fn admit(&mut self, mask: u16, from: ChannelIdx, to: ChannelIdx) -> bool {
-        bits(mask).all(|lane| self.admit_on(lane, from, to))
+        lanes_in(mask).all(|lane| self.admit_on(lane.into(), from, to))
     }
 
     /// Adds the dependencies of a path, channel by channel, on each lane in `mask`; false if one of them would close a
@@ -279,13 +280,4 @@ impl Lanes {
         journal.clear();
         self.journal = Some(journal);
     }
-}
-
-/// The numbers of the lanes in a mask.
-pub(crate) fn bits(mut mask: u16) -> impl Iterator<Item = usize> {
-    core::iter::from_fn(move || {
-        let bit = mask.trailing_zeros() as usize;
-        mask &= mask.wrapping_sub(1);
-        (bit < LANES).then_some(bit)
-    })
 }

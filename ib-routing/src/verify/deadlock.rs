@@ -22,6 +22,7 @@ use crate::{
     index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::Destination,
     routes::{Routes, SlTable},
+    vl::lanes_in,
 };
 
 /// Pairs of ports whose traffic counts.
@@ -264,7 +265,7 @@ fn by_source<const LIDS: usize>(
             continue;
         }
         for (graph, mask) in graphs.iter().zip([ca, own & !ca]) {
-            for lane in bits(mask) {
+            for lane in lanes_in(mask) {
                 let [from, to] = [channel, after].map(|channel| Vertex { channel, lane });
                 graph.add(from, to);
             }
@@ -339,7 +340,7 @@ fn changing<const LIDS: usize>(
                 if let Some(entry) = lane_mask(&mut lanes[to], kind, sl) {
                     *entry |= 1 << vl;
                 }
-                for lane in bits(mask) {
+                for lane in lanes_in(mask) {
                     graph.add(
                         Vertex { channel, lane },
                         Vertex {
@@ -402,14 +403,6 @@ fn lane_mask(lanes: &mut [[u16; 16]; 2], kind: usize, sl: Sl) -> Option<&mut u16
 pub(super) fn uniform_lane(routes: &Routes, sl: Sl) -> u8 {
     let table = routes.vl_map().injection();
     table.get(usize::from(sl.bits())).map_or(0, |vl| vl.bits())
-}
-
-fn bits(mut mask: u16) -> impl Iterator<Item = u8> {
-    core::iter::from_fn(move || {
-        let bit = mask.trailing_zeros() as u8;
-        mask &= mask.wrapping_sub(1);
-        (bit < 16).then_some(bit)
-    })
 }
 
 /// The highest lane that any packet can use.

@@ -12,9 +12,10 @@ use crate::{
     fabric::Fabric,
     index::{ChannelIdx, SwitchIdx},
     lid::{Destination, LidMap},
-    repair::{lanes::bits, repairer::CutOff},
+    repair::repairer::CutOff,
     routes::BlockReader,
     verify::walk::NO_CHANNEL,
+    vl::lanes_in,
 };
 
 /// A change of the counts by the paths to one LID.
@@ -107,8 +108,7 @@ impl PathCounts {
             }
         }
         let senders = Arc::clone(&self.senders);
-        for of_lane in bits(lanes) {
-            let of_lane = of_lane as u8;
+        for of_lane in lanes_in(lanes) {
             let sources = |switch, lane| match lane == of_lane {
                 true => Sources::at_switch(senders[switch]).times(number),
                 false => Sources::default(),
