@@ -5,7 +5,7 @@
 
 use ib_wire::table::Layout;
 
-use crate::{Constant, Cursor, FieldFormat, FieldName, Line, Style};
+use crate::{Constant, Cursor, FieldFormat, FieldName, Line, Style, by_layout::ByLayout};
 
 /// The columns of a table of fields.
 #[derive(Debug)]
@@ -17,10 +17,8 @@ pub struct Columns {
     room: usize,
     /// The structures that have columns, by their names.
     wanted: Vec<Wanted>,
-    /// The layouts that were seen, and which of `wanted` they are.
-    known: Vec<(&'static Layout, Option<usize>)>,
-    /// The position at which the search for the next layout starts: headers come in the same order again and again.
-    next: usize,
+    /// Index of each layout in `wanted`, if it has columns.
+    known: ByLayout<Option<usize>>,
     /// Text before the first value of a case, and after the last one.
     around: [Constant; 2],
     style: Style,
@@ -103,8 +101,7 @@ impl Columns {
             runs,
             room,
             wanted,
-            known: Vec::new(),
-            next: 0,
+            known: ByLayout::default(),
             around: around.map(Constant::of),
             style,
         }
@@ -113,7 +110,6 @@ impl Columns {
     /// Begins a case.
     #[inline]
     pub fn clear(&mut self) {
-        self.next = 0;
         for wanted in &mut self.wanted {
             wanted.places.clear();
         }
@@ -122,15 +118,8 @@ impl Columns {
     /// The case has a structure of this layout at `offset`.
     #[inline]
     pub fn see(&mut self, layout: &'static Layout, offset: usize) {
-        let is_it = |(known, _): &(&'static Layout, _)| std::ptr::eq(*known, layout);
-        let index = if self.known.get(self.next).is_some_and(is_it) {
-            self.next
-        } else {
-            let position = self.known.iter().position(is_it);
-            position.unwrap_or_else(|| self.learn(layout))
-        };
-        self.next = index + 1;
-        if let Some(&(_, Some(wanted))) = self.known.get(index)
+        let index = || position(&self.wanted, layout);
+        if let Some(&mut Some(wanted)) = self.known.get(layout, index)
             && let Some(wanted) = self.wanted.get_mut(wanted)
         {
             wanted.places.push(offset);
@@ -193,12 +182,6 @@ impl Columns {
     fn places(&self, wanted: usize) -> Option<(&Wanted, &[usize])> {
         let wanted = self.wanted.get(wanted)?;
         Some((wanted, wanted.places.as_slice()))
-    }
-
-    #[cold]
-    fn learn(&mut self, layout: &'static Layout) -> usize {
-        self.known.push((layout, position(&self.wanted, layout)));
-        self.known.len() - 1
     }
 }
 

@@ -11,7 +11,7 @@ mod printers;
 
 use ib_wire::table::Layout;
 
-use crate::{Line, last::Last};
+use crate::{Line, by_layout::ByLayout, last::Last};
 pub use format::FieldFormat;
 
 /// The format of fields.
@@ -30,12 +30,7 @@ pub enum Style {
 #[derive(Debug)]
 pub struct FieldPrinter {
     style: Style,
-    /// The layouts that it has seen.
-    layouts: Vec<&'static Layout>,
-    /// The printer of each of these layouts.
-    headers: Vec<HeaderPrinter>,
-    /// The position at which the search for the next layout starts: headers come in the same order again and again.
-    next: usize,
+    headers: ByLayout<HeaderPrinter>,
 }
 
 /// Prints the structures of one layout.
@@ -51,9 +46,7 @@ impl FieldPrinter {
     pub fn new(style: Style) -> Self {
         Self {
             style,
-            layouts: Vec::new(),
-            headers: Vec::new(),
-            next: 0,
+            headers: ByLayout::default(),
         }
     }
 
@@ -69,9 +62,8 @@ impl FieldPrinter {
         offset: usize,
         bytes: &[u8],
     ) {
-        let index = self.index(layout);
-        self.next = index + 1;
-        let Some(header) = self.headers.get_mut(index) else {
+        let new = || HeaderPrinter::new(self.style, layout);
+        let Some(header) = self.headers.get(layout, new) else {
             return;
         };
         let structure = bytes.get(..layout.len).unwrap_or_default();
@@ -83,34 +75,20 @@ impl FieldPrinter {
 
     /// To be called when the line is cleared: what was printed before is gone.
     pub fn forget(&mut self) {
-        for header in &mut self.headers {
+        for header in self.headers.values_mut() {
             header.last.forget();
         }
-    }
-
-    /// The index of what prints `layout`.
-    #[inline]
-    fn index(&mut self, layout: &'static Layout) -> usize {
-        let is_it = |known: &&'static Layout| std::ptr::eq(*known, layout);
-        if self.layouts.get(self.next).is_some_and(is_it) {
-            return self.next;
-        }
-        let index = self.layouts.iter().position(is_it);
-        index.unwrap_or_else(|| self.learn(layout))
-    }
-
-    #[cold]
-    fn learn(&mut self, layout: &'static Layout) -> usize {
-        self.layouts.push(layout);
-        self.headers.push(HeaderPrinter {
-            format: FieldFormat::of_layout(self.style, layout),
-            last: Last::default(),
-        });
-        self.headers.len() - 1
     }
 }
 
 impl HeaderPrinter {
+    fn new(style: Style, layout: &Layout) -> Self {
+        Self {
+            format: FieldFormat::of_layout(style, layout),
+            last: Last::default(),
+        }
+    }
+
     #[inline]
     fn print(&mut self, line: &mut Line, offset: usize, structure: &[u8]) {
         let start = line.len();

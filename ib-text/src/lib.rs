@@ -16,6 +16,7 @@
     )
 )]
 
+mod by_layout;
 mod columns;
 mod constant;
 mod cursor;

@@ -13,7 +13,7 @@ use ib_wire::table::Layout;
 
 pub use self::dump::dump;
 use self::field::{ReadableField, fields};
-use crate::{Line, last::Last};
+use crate::{Line, by_layout::ByLayout, last::Last};
 
 /// Width that names of structures are filled to.
 const NAME: usize = 9;
@@ -56,9 +56,7 @@ const BLANKS: &[u8; NAME] = &[b' '; NAME];
 #[derive(Debug)]
 pub struct ReadablePrinter {
     terminal: Terminal,
-    layouts: Vec<ReadableLayout>,
-    /// The position at which the search for the next layout starts: structures come in the same order again and again.
-    next: usize,
+    layouts: ByLayout<ReadableLayout>,
     /// An item that goes to the next line.
     item: Vec<u8>,
 }
@@ -86,8 +84,7 @@ impl ReadablePrinter {
     pub fn new(terminal: Terminal) -> Self {
         Self {
             terminal,
-            layouts: Vec::new(),
-            next: 0,
+            layouts: ByLayout::default(),
             item: Vec::new(),
         }
     }
@@ -99,7 +96,7 @@ impl ReadablePrinter {
 
     /// To be called when the line is cleared: what was printed before is gone.
     pub fn forget(&mut self) {
-        for known in &mut self.layouts {
+        for known in self.layouts.values_mut() {
             known.last.forget();
         }
     }
@@ -112,9 +109,12 @@ impl ReadablePrinter {
         bytes: &[u8],
         context: Context,
     ) {
-        let index = self.index(layout);
-        self.next = index + 1;
-        let Some(known) = self.layouts.get_mut(index) else {
+        let new = || ReadableLayout {
+            layout,
+            fields: fields(layout),
+            last: Last::default(),
+        };
+        let Some(known) = self.layouts.get(layout, new) else {
             return;
         };
         let structure = bytes.get(..layout.len).unwrap_or(bytes);
@@ -129,23 +129,6 @@ impl ReadablePrinter {
         }
         line.byte(b'\n');
         known.last.keep(context, structure, start..line.len());
-    }
-
-    /// The index of the layout.
-    #[inline]
-    fn index(&mut self, layout: &'static Layout) -> usize {
-        let is_it = |known: &ReadableLayout| std::ptr::eq(known.layout, layout);
-        if self.layouts.get(self.next).is_some_and(is_it) {
-            return self.next;
-        }
-        self.layouts.iter().position(is_it).unwrap_or_else(|| {
-            self.layouts.push(ReadableLayout {
-                layout,
-                fields: fields(layout),
-                last: Last::default(),
-            });
-            self.layouts.len() - 1
-        })
     }
 
     /// The fields that are shown, as pairs of name and value.
