@@ -17,7 +17,7 @@ pub struct ClassTable {
     pub class: MgmtClass,
     /// The whole datagram.
     pub format: &'static Layout,
-    /// The attributes, by their number.
+    /// The attributes, each number once.
     pub attributes: &'static [AttributeEntry],
 }
 
