@@ -14,9 +14,13 @@ use std::{
     time::Duration,
 };
 
-use nix::sys::{
-    resource::{UsageWho, getrusage},
-    time::TimeVal,
+use nix::{
+    sched::{CpuSet, sched_getaffinity, sched_setaffinity},
+    sys::{
+        resource::{UsageWho, getrusage},
+        time::TimeVal,
+    },
+    unistd::Pid,
 };
 
 use crate::{
@@ -92,7 +96,7 @@ impl Dissection {
     }
 
     fn ib(&self, ib: &Path, input: &Path, options: &[&str]) -> Command {
-        let mut command = on_one_processor(ib);
+        let mut command = Command::new(ib);
         command.args(self.ours).args(options);
         if let Ok(file) = File::open(input) {
             command.stdin(file);
@@ -101,7 +105,7 @@ impl Dissection {
     }
 
     fn tshark(&self, capture: &Path) -> Command {
-        let mut command = on_one_processor(Path::new("tshark"));
+        let mut command = Command::new("tshark");
         command.arg("-r").arg(capture).args(["-T", "fields"]);
         for field in self.fields.1 {
             command.args(["-e", field]);
@@ -147,20 +151,44 @@ pub(crate) fn program_ib() -> Option<PathBuf> {
     ib.is_file().then_some(ib)
 }
 
-/// The program on one processor, where `taskset` can say so: threads are no part of the figure.
-fn on_one_processor(program: &Path) -> Command {
-    if is_installed("taskset") {
-        let mut command = Command::new("taskset");
-        command.args(["-c", "0"]).arg(program);
-        command
-    } else {
-        Command::new(program)
+/// Keeps what the calling thread starts on the first processor that it may use, until this is dropped: threads are no part
+/// of a figure. A program such as `taskset` would be a part of it.
+struct OneProcessor {
+    /// The processors to use again.
+    before: Option<CpuSet>,
+}
+
+impl OneProcessor {
+    /// Without effect where the system does not allow it.
+    fn begin() -> Self {
+        let before = sched_getaffinity(CALLING_THREAD).ok();
+        let first = |set: &CpuSet| (0..CpuSet::count()).find(|&cpu| set.is_set(cpu) == Ok(true));
+        if let Some(first) = before.as_ref().and_then(first) {
+            let mut one = CpuSet::new();
+            let _ = one
+                .set(first)
+                .and_then(|()| sched_setaffinity(CALLING_THREAD, &one));
+        }
+        Self { before }
     }
 }
+
+impl Drop for OneProcessor {
+    fn drop(&mut self) {
+        if let Some(before) = &self.before {
+            // The processors were allowed before.
+            let _ = sched_setaffinity(CALLING_THREAD, before);
+        }
+    }
+}
+
+/// The number that stands for the thread that asks.
+const CALLING_THREAD: Pid = Pid::from_raw(0);
 
 /// Nanoseconds of processor time a case of a run whose output goes nowhere.
 fn per_case(mut command: Command) -> f64 {
     command.stdout(Stdio::null()).stderr(Stdio::null());
+    let _one = OneProcessor::begin();
     let before = spent_by_children();
     match command.status() {
         Ok(status) if status.success() => {
