@@ -5,7 +5,11 @@
 //! its channels, if that path is short enough, if no channel becomes as busy by it, and if the engine
 //! admits the dependencies between channels that this adds.
 
+mod busiest;
+
 use alloc::vec::Vec;
+
+use self::busiest::Busiest;
 
 use crate::{
     algo::{
@@ -36,6 +40,7 @@ struct Rerouter<'r, 'w, A> {
     plan: Hotspots<'r>,
     choices: &'w mut Choices,
     load: &'w mut IdxVec<ChannelIdx, u64>,
+    busiest: Busiest,
     admit: A,
     flow: IdxVec<SwitchIdx, u64>,
     /// Switches whose paths pass the busiest channel in the tree at hand, the nearest first.
@@ -54,6 +59,7 @@ impl Hotspots<'_> {
         let flow = IdxVec::filled(self.fabric.num_switches(), 0);
         let mut rerouter = Rerouter {
             plan: self,
+            busiest: Busiest::new(load.len()),
             choices,
             load,
             admit,
@@ -61,9 +67,7 @@ impl Hotspots<'_> {
             via: Vec::new(),
         };
         loop {
-            let busiest = rerouter.load.iter_enumerated().rev();
-            let busiest = busiest.max_by_key(|(_, load)| **load);
-            let Some((busiest, &load)) = busiest else {
+            let Some((busiest, load)) = rerouter.busiest.find(rerouter.load) else {
                 return;
             };
             rerouter.spend(rerouter.load.len() / 8);
@@ -234,6 +238,7 @@ impl<A: FnMut(usize, ChannelIdx, ChannelIdx) -> bool> Rerouter<'_, '_, A> {
         mut change: impl FnMut(&mut u64) -> bool,
     ) -> bool {
         loop {
+            self.busiest.note_change(channel);
             if !change(&mut self.load[channel]) {
                 return false;
             }
