@@ -10,6 +10,7 @@
 //! choice by the load of earlier trees.
 
 mod even_split;
+mod lightest;
 mod tree_chooser;
 
 use alloc::vec::Vec;
@@ -149,7 +150,7 @@ impl<'a> Balance<'a> {
             dag,
             demands,
             choices: Choices::new(fabric, &demands.trees),
-            chooser: TreeChooser::new(fabric, &demands.senders, demands.is_direct(fabric)),
+            chooser: TreeChooser::new(fabric, dag, &demands.senders, demands.is_direct(fabric)),
         }
     }
 

@@ -7,11 +7,15 @@
 //! hops share one list of them: few lists are so left that they fit a cache. Source for the balance by path
 //! weights: Hoefler, Schneider and Lumsdaine, "Optimized Routing for Large-Scale InfiniBand Networks", 2009.
 
+mod fan;
+
 use alloc::{collections::BinaryHeap, vec::Vec};
 use core::{cmp::Reverse, mem, slice};
 
 use ib_wire::Lid;
 
+use self::fan::BatchFans;
+pub(crate) use self::fan::{Fan, Fans, MANY};
 use crate::{
     algo::{frontiers::bits_of, parallel},
     fabric::{Channel, Fabric},
@@ -56,6 +60,8 @@ pub struct ShortestPathDag {
 struct Batch {
     graphs: Vec<Graph>,
     next_hops: IdxVec<NextHopIdx, NextHop>,
+    /// Where each list of [`MANY`] next hops begins and ends.
+    long_lists: Vec<(NextHopIdx, NextHopIdx)>,
     /// For each channel the targets to which it leads nearer, a bit each.
     nearer: IdxVec<ChannelIdx, u64>,
 }
@@ -80,6 +86,15 @@ struct Graph {
 pub struct DagTo<'a> {
     graph: &'a Graph,
     next_hops: &'a IdxVec<NextHopIdx, NextHop>,
+}
+
+/// The next hops of a switch, by port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum NextHops<'a> {
+    /// A few.
+    Few(&'a [NextHop]),
+    /// [`MANY`].
+    Many(Fan<'a>),
 }
 
 impl NextHop {
@@ -116,14 +131,19 @@ impl Hops {
         Self(NextHop::new(ChannelIdx(first.0), count, Self::LIST))
     }
 
+    /// Where the next hops are listed, if they are.
+    #[inline(always)]
+    fn as_range(self) -> Option<(NextHopIdx, NextHopIdx)> {
+        let Self(list) = self;
+        let (first, count) = (list.channel.0, list.to().0);
+        (list.place() == Self::LIST).then_some((NextHopIdx(first), NextHopIdx(first + count)))
+    }
+
     #[inline(always)]
     fn as_slice<'a>(&'a self, all: &'a IdxVec<NextHopIdx, NextHop>) -> &'a [NextHop] {
-        let Self(only) = self;
-        if only.place() == Self::LIST {
-            let (first, count) = (only.channel.0, only.to().0);
-            all.range(NextHopIdx(first), NextHopIdx(first + count))
-        } else {
-            slice::from_ref(only)
+        match self.as_range() {
+            Some((first, end)) => all.range(first, end),
+            None => slice::from_ref(&self.0),
         }
     }
 }
@@ -167,6 +187,15 @@ impl ShortestPathDag {
         uses
     }
 
+    /// The next hops of all switches that have [`MANY`].
+    #[must_use]
+    pub(crate) fn fans(&self) -> Fans {
+        let batches = self.batches.iter();
+        batches
+            .map(|batch| BatchFans::new(&batch.next_hops, &batch.long_lists))
+            .collect()
+    }
+
     /// The shortest paths to `target`.
     #[must_use]
     pub fn towards(&self, target: SwitchIdx) -> DagTo<'_> {
@@ -197,6 +226,7 @@ impl Batch {
         Self {
             graphs,
             next_hops: IdxVec::new(),
+            long_lists: Vec::new(),
             nearer: IdxVec::filled(fabric.channels().len(), 0),
         }
     }
@@ -280,7 +310,12 @@ impl Batch {
 
     /// Lists the next hops of a switch, one list for all targets with the same.
     fn list_next_hops_of(&mut self, switch: SwitchIdx, nearer: &[Nearer]) {
-        let (graphs, next_hops) = (&mut self.graphs, &mut self.next_hops);
+        let Self {
+            graphs,
+            next_hops,
+            long_lists,
+            ..
+        } = self;
         let mut set_hops = |targets: u64, hops: Hops| {
             for bit in bits_of(targets) {
                 if let Some(graph) = graphs.get_mut(bit as usize) {
@@ -310,7 +345,11 @@ impl Batch {
                 }
             }
             left &= !alike;
-            set_hops(alike, Hops::list(first, next_hops.end()));
+            let end = next_hops.end();
+            set_hops(alike, Hops::list(first, end));
+            if next_hops.range(first, end).len() >= MANY {
+                long_lists.push((first, end));
+            }
         }
     }
 
@@ -369,6 +408,20 @@ impl<'a> DagTo<'a> {
     #[must_use]
     pub fn next_hops(self, switch: SwitchIdx) -> &'a [NextHop] {
         self.graph.hops[switch].as_slice(self.next_hops)
+    }
+
+    /// As [`next_hops`](Self::next_hops), with what is known of them where they are many. `fans` are those for this target.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn few_or_many(self, switch: SwitchIdx, fans: &'a BatchFans) -> NextHops<'a> {
+        let hops = &self.graph.hops[switch];
+        let fan = hops
+            .as_range()
+            .and_then(|(first, end)| fans.fan(first, self.next_hops.range(first, end)));
+        fan.map_or_else(
+            || NextHops::Few(hops.as_slice(self.next_hops)),
+            NextHops::Many,
+        )
     }
 }
 

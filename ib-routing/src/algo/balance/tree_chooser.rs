@@ -1,14 +1,20 @@
 //! Chooses trees of shortest paths by load, up to four with the same target side by side.
 
-use alloc::vec::Vec;
-use core::iter;
+mod evenly;
 
+use alloc::vec::Vec;
+use core::{iter, mem};
+
+use self::evenly::Split;
 use crate::{
     algo::{
-        balance::even_split::{share, split_evenly},
+        balance::{
+            even_split::split_evenly,
+            lightest::{Lightest, NUMBER_BITS},
+        },
         choices::ChoiceBlock,
         demands::Demand,
-        shortest_path_dag::{DagTo, NextHop},
+        shortest_path_dag::{DagTo, Fan, Fans, MANY, NextHop, NextHops, ShortestPathDag},
     },
     fabric::Fabric,
     index::{ChannelIdx, IdxVec, SwitchIdx},
@@ -17,7 +23,7 @@ use crate::{
 /// Trees that are chosen side by side, at most.
 pub(super) const SIDE_BY_SIDE: usize = 4;
 
-/// Bits of a load behind the point: expected routes are fractions.
+/// Bits of a load behind the point in a direct network: expected routes are fractions.
 const FRACTION: u32 = 6;
 
 /// Neighbouring trees with the same target, [`SIDE_BY_SIDE`] at most.
@@ -43,17 +49,23 @@ fn weigh(
     weight: &mut IdxVec<SwitchIdx, u64>,
 ) {
     for (switch, share) in towards.switches().zip(shares) {
-        let mut of = |next_hop: &NextHop| {
+        let of = |next_hop: &NextHop| {
             let load = &mut load[next_hop.channel];
             *load -= share;
             weight[next_hop.to()] + *load
         };
-        weight[switch] = match towards.next_hops(switch) {
-            [only] => of(only),
-            [one, other] => of(one).min(of(other)),
-            [one, two, three] => of(one).min(of(two)).min(of(three)),
-            next_hops => next_hops.iter().map(of).fold(u64::MAX, u64::min),
-        };
+        weight[switch] = least_weight(towards.next_hops(switch), of);
+    }
+}
+
+/// The least weight of some next hops.
+#[inline(always)]
+fn least_weight(next_hops: &[NextHop], mut of: impl FnMut(&NextHop) -> u64) -> u64 {
+    match next_hops {
+        [only] => of(only),
+        [one, other] => of(one).min(of(other)),
+        [one, two, three] => of(one).min(of(two)).min(of(three)),
+        next_hops => next_hops.iter().map(of).fold(u64::MAX, u64::min),
     }
 }
 
@@ -114,7 +126,7 @@ fn of_tree(flow: &[u64; SIDE_BY_SIDE], tree: usize) -> u64 {
 
 /// Chooses trees, and knows the load of those chosen so far.
 ///
-/// All routes have [`FRACTION`] bits behind the point.
+/// All routes have some bits behind the point.
 #[derive(Clone, Debug)]
 pub(super) struct TreeChooser {
     /// Routes on each channel.
@@ -136,17 +148,14 @@ pub(super) struct TreeChooser {
     /// Load along the lightest path from each switch.
     weight: IdxVec<SwitchIdx, u64>,
     keys: Vec<u64>,
+    lightest: Lightest,
+    /// Next hops of switches that have many; none in a direct network.
+    fans: Fans,
     /// Switches with CAs are joined directly.
     is_direct: bool,
-}
-
-/// The load of a channel beside that of an even split.
-#[derive(Clone, Copy, Debug, Default)]
-struct Split {
-    /// Routes if all trees so far were split evenly.
-    even: u64,
-    /// Routes beyond those: fewer than 2^48, and their fraction.
-    ahead: i64,
+    /// Bits of all routes behind the point: [`FRACTION`] in a direct network. In others they are 0, and leave room for the
+    /// [numbers](NUMBER_BITS) of next hops.
+    point: u32,
 }
 
 /// The routes that start at each switch: most groups have the same, so they are copied.
@@ -162,13 +171,13 @@ struct Start {
 
 impl Start {
     /// Sets the routes for a group, if its trees are not like those of the last one.
-    fn set(&mut self, group: Group, senders: &IdxVec<SwitchIdx, u32>) {
+    fn set(&mut self, group: Group, senders: &IdxVec<SwitchIdx, u32>, point: u32) {
         if (self.weight, self.count) == (group.weight, group.count) && !self.flow.is_empty() {
             return;
         }
         (self.weight, self.count) = (group.weight, group.count);
         let routes = |trees: u64| {
-            let routes = (group.weight * trees) << FRACTION;
+            let routes = (group.weight * trees) << point;
             senders
                 .iter()
                 .map(move |&senders| routes * u64::from(senders))
@@ -183,7 +192,12 @@ impl Start {
 }
 
 impl TreeChooser {
-    pub(super) fn new(fabric: &Fabric, senders: &IdxVec<SwitchIdx, u64>, is_direct: bool) -> Self {
+    pub(super) fn new(
+        fabric: &Fabric,
+        dag: &ShortestPathDag,
+        senders: &IdxVec<SwitchIdx, u64>,
+        is_direct: bool,
+    ) -> Self {
         let switches = fabric.num_switches();
         let first = fabric.switches().indices();
         Self {
@@ -198,18 +212,26 @@ impl TreeChooser {
             expected: IdxVec::filled(switches, 0),
             weight: IdxVec::filled(switches, 0),
             keys: Vec::new(),
+            lightest: Lightest::new(switches),
+            fans: if is_direct {
+                Fans::default()
+            } else {
+                dag.fans()
+            },
             is_direct,
+            point: if is_direct { FRACTION } else { NUMBER_BITS },
         }
     }
 
     /// Routes on every channel.
     pub(super) fn load(&self) -> IdxVec<ChannelIdx, u64> {
-        self.load.iter().map(|load| load >> FRACTION).collect()
+        self.load.iter().map(|load| load >> self.point).collect()
     }
 
     /// Sets the routes on every channel.
     pub(super) fn set_load(&mut self, load: &IdxVec<ChannelIdx, u64>) {
-        self.load.refill(load.iter().map(|load| load << FRACTION));
+        let point = self.point;
+        self.load.refill(load.iter().map(|load| load << point));
     }
 
     /// Adds the load that the trees of a group make if every switch splits its routes evenly. Returns the share of each
@@ -226,116 +248,15 @@ impl TreeChooser {
 
     /// Expects the routes of all trees of a group from each sender.
     fn expect_senders(&mut self, group: Group) {
-        self.start.set(group, &self.senders);
+        self.start.set(group, &self.senders, self.point);
         self.expected.copy_from(&self.start.expected);
     }
 
     /// Lets the senders at every switch send to each tree of a group.
     #[inline]
     fn begin(&mut self, group: Group) {
-        self.start.set(group, &self.senders);
+        self.start.set(group, &self.senders, self.point);
         self.flow.copy_from(&self.start.flow);
-    }
-
-    /// Routes on every channel if all trees that [`choose_evenly`](Self::choose_evenly) chose were split evenly.
-    pub(super) fn even_split(&self) -> IdxVec<ChannelIdx, u64> {
-        let splits = self.splits.iter();
-        splits.map(|split| split.even >> FRACTION).collect()
-    }
-
-    /// Adds what [`choose_evenly`](Self::choose_evenly) chose to the load if it is to stay.
-    pub(super) fn end_choosing_evenly(&mut self, stays: bool) {
-        for (load, split) in self.load.iter_mut().zip(self.splits.iter()) {
-            if stays {
-                *load += split.even.saturating_add_signed(split.ahead);
-            }
-        }
-        self.splits.fill(Split::default());
-    }
-
-    /// Chooses the trees of a group in one pass, the farthest switches first: each takes the channel that is the
-    /// least ahead of an even split of all trees so far, those that pass the next switch in the same tree included.
-    ///
-    /// This is for fabrics where an even split loads all channels alike, and needs no look at the loads behind.
-    pub(super) fn choose_evenly(
-        &mut self,
-        group: Group,
-        towards: DagTo<'_>,
-        mut choices: ChoiceBlock<'_>,
-    ) {
-        self.begin(group);
-        self.expect_senders(group);
-        for switch in towards.switches().rev() {
-            let places = choices.of(switch);
-            let next_hops = towards.next_hops(switch);
-            // The lengths that are common on grids are known in advance, so that no loop is left of them.
-            match next_hops.len() {
-                1 => self.take_least_ahead::<1>(switch, next_hops, places),
-                2 => self.take_least_ahead::<2>(switch, next_hops, places),
-                3 => self.take_least_ahead::<3>(switch, next_hops, places),
-                4 => self.take_least_ahead::<4>(switch, next_hops, places),
-                5 => self.take_least_ahead::<5>(switch, next_hops, places),
-                6 => self.take_least_ahead::<6>(switch, next_hops, places),
-                _ => self.take_least_ahead_of(switch, next_hops, places),
-            }
-        }
-    }
-
-    /// Gives each tree the least ahead of `LEN` next hops.
-    #[inline(always)]
-    fn take_least_ahead<const LEN: usize>(
-        &mut self,
-        switch: SwitchIdx,
-        next_hops: &[NextHop],
-        places: &mut [u8],
-    ) {
-        let Some(next_hops) = next_hops.first_chunk::<LEN>() else {
-            return;
-        };
-        let part = share(self.expected[switch], LEN);
-        let mut ahead = [0; LEN];
-        for (ahead, next_hop) in ahead.iter_mut().zip(next_hops) {
-            self.expected[next_hop.to()] += part;
-            let split = &mut self.splits[next_hop.channel];
-            split.even += part;
-            *ahead = split.ahead - part as i64;
-        }
-        let routes = self.flow[switch];
-        for (tree, (place, routes)) in places.iter_mut().zip(routes).enumerate() {
-            let passing = |next_hop: &NextHop| of_tree(&self.flow[next_hop.to()], tree);
-            let best = least(next_hops, &ahead, passing);
-            add_to(&mut ahead, best, routes);
-            if let Some(next_hop) = next_hops.get(best) {
-                *place = next_hop.place();
-                self.pass_on(next_hop, tree, routes);
-            }
-        }
-        for (next_hop, ahead) in next_hops.iter().zip(ahead) {
-            self.splits[next_hop.channel].ahead = ahead;
-        }
-    }
-
-    /// As [`take_least_ahead`](Self::take_least_ahead), for any number of next hops.
-    fn take_least_ahead_of(&mut self, switch: SwitchIdx, next_hops: &[NextHop], places: &mut [u8]) {
-        let part = share(self.expected[switch], next_hops.len());
-        for next_hop in next_hops {
-            self.expected[next_hop.to()] += part;
-            let split = &mut self.splits[next_hop.channel];
-            split.even += part;
-            split.ahead -= part as i64;
-        }
-        let routes = self.flow[switch];
-        for (tree, (place, routes)) in places.iter_mut().zip(routes).enumerate() {
-            let key = |next_hop: &&NextHop| {
-                let passing = of_tree(&self.flow[next_hop.to()], tree);
-                self.splits[next_hop.channel].ahead + passing as i64
-            };
-            if let Some(next_hop) = next_hops.iter().min_by_key(key) {
-                self.splits[next_hop.channel].ahead += routes as i64;
-                *place = next_hop.place();
-                self.pass_on(next_hop, tree, routes);
-            }
-        }
     }
 
     /// Adds to the routes of a tree that pass the switch at the end of a next hop.
@@ -350,11 +271,10 @@ impl TreeChooser {
     /// behind a next hop and, in a direct network, by the routes of the same tree that pass it already. In fat
     /// trees, where routes meet anyway, it is better to let them take the same channels early.
     pub(super) fn choose(&mut self, group: Group, towards: DagTo<'_>, choices: ChoiceBlock<'_>) {
-        let expected = iter::repeat(0);
         if self.is_direct {
-            self.choose_by_load::<true>(group, towards, choices, expected);
+            self.choose_by_load(group, towards, choices, iter::repeat(0));
         } else {
-            self.choose_by_load::<false>(group, towards, choices, expected);
+            self.choose_lightest(group, towards, choices);
         }
     }
 
@@ -368,13 +288,13 @@ impl TreeChooser {
         shares: &[u64],
     ) {
         let shares = shares.iter().rev().copied();
-        self.choose_by_load::<true>(group, towards, choices, shares);
+        self.choose_by_load(group, towards, choices, shares);
     }
 
-    /// `DIRECT` is [`is_direct`](Self::is_direct): what only direct networks need takes no time in others. `shares` are
-    /// taken from the load of each switch's next hops, the nearest switch first.
+    /// Chooses the trees of a group in a direct network. `shares` are taken from the load of each switch's next hops, the
+    /// nearest switch first.
     #[inline(always)]
-    fn choose_by_load<const DIRECT: bool>(
+    fn choose_by_load(
         &mut self,
         group: Group,
         towards: DagTo<'_>,
@@ -388,14 +308,55 @@ impl TreeChooser {
             let places = choices.of(switch);
             let next_hops = towards.next_hops(switch);
             match next_hops.len() {
-                1 => self.assign_to_only(switch, next_hops, places),
-                2 => self.assign::<DIRECT, 2>(switch, next_hops, places),
-                3 => self.assign::<DIRECT, 3>(switch, next_hops, places),
-                4 => self.assign::<DIRECT, 4>(switch, next_hops, places),
-                5 => self.assign::<DIRECT, 5>(switch, next_hops, places),
-                6 => self.assign::<DIRECT, 6>(switch, next_hops, places),
-                _ => self.assign_to_lightest::<DIRECT>(switch, next_hops, places),
+                0..MANY => self.assign_to_few::<true>(switch, next_hops, places),
+                _ => self.assign_to_many(switch, next_hops, places),
             }
+        }
+    }
+
+    /// Chooses the trees of a group in a network that is not direct.
+    fn choose_lightest(&mut self, group: Group, towards: DagTo<'_>, mut choices: ChoiceBlock<'_>) {
+        self.begin(group);
+        let all_fans = mem::take(&mut self.fans);
+        let fans = all_fans.towards(group.target);
+        self.lightest.begin(fans.num_ends());
+        self.weight[group.target] = 0;
+        for switch in towards.switches() {
+            self.weight[switch] = match towards.few_or_many(switch, fans) {
+                NextHops::Few(next_hops) => least_weight(next_hops, |next_hop| {
+                    self.weight[next_hop.to()] + self.load[next_hop.channel]
+                }),
+                NextHops::Many(fan) => self.lightest.weigh(switch, fan, &self.load, &self.weight),
+            };
+        }
+        for switch in towards.switches().rev() {
+            let places = choices.of(switch);
+            match towards.few_or_many(switch, fans) {
+                NextHops::Few(next_hops) => {
+                    self.assign_to_few::<false>(switch, next_hops, places);
+                }
+                NextHops::Many(fan) => self.assign_to_lightest(switch, fan, places),
+            }
+        }
+        self.fans = all_fans;
+    }
+
+    /// Gives each tree the lightest of a few next hops. `DIRECT` is [`is_direct`](Self::is_direct): what only direct networks
+    /// need takes no time in others.
+    #[inline(always)]
+    fn assign_to_few<const DIRECT: bool>(
+        &mut self,
+        switch: SwitchIdx,
+        next_hops: &[NextHop],
+        places: &mut [u8],
+    ) {
+        match next_hops.len() {
+            1 => self.assign_to_only(switch, next_hops, places),
+            2 => self.assign::<DIRECT, 2>(switch, next_hops, places),
+            3 => self.assign::<DIRECT, 3>(switch, next_hops, places),
+            4 => self.assign::<DIRECT, 4>(switch, next_hops, places),
+            5 => self.assign::<DIRECT, 5>(switch, next_hops, places),
+            _ => self.assign::<DIRECT, 6>(switch, next_hops, places),
         }
     }
 
@@ -454,13 +415,8 @@ impl TreeChooser {
         }
     }
 
-    /// As [`assign`](Self::assign), for any number of next hops.
-    fn assign_to_lightest<const DIRECT: bool>(
-        &mut self,
-        switch: SwitchIdx,
-        next_hops: &[NextHop],
-        places: &mut [u8],
-    ) {
+    /// As [`assign`](Self::assign), for any number of next hops in a direct network.
+    fn assign_to_many(&mut self, switch: SwitchIdx, next_hops: &[NextHop], places: &mut [u8]) {
         let Self {
             load,
             flow,
@@ -476,14 +432,10 @@ impl TreeChooser {
                 .map(|next_hop| weight[next_hop.to()] + load[next_hop.channel]),
         );
         for (tree, (place, routes)) in places.iter_mut().zip(routes).enumerate() {
-            let loads = keys.iter().zip(next_hops).map(|(key, next_hop)| {
-                let passing = if DIRECT {
-                    flow[next_hop.to()].get(tree).copied().unwrap_or_default()
-                } else {
-                    0
-                };
-                key + passing
-            });
+            let loads = keys
+                .iter()
+                .zip(next_hops)
+                .map(|(key, next_hop)| key + of_tree(&flow[next_hop.to()], tree));
             // The next hop's number is the key's low byte (a switch has 254 ports at most), so that the
             // minimum needs no branch.
             let best = (0..).zip(loads).map(|(number, load)| load << 8 | number);
@@ -498,6 +450,41 @@ impl TreeChooser {
                 *flow += routes;
             }
         }
+    }
+
+    /// As [`assign`](Self::assign), for [`MANY`] next hops in a network that is not direct.
+    #[inline(always)]
+    fn assign_to_lightest(&mut self, switch: SwitchIdx, fan: Fan<'_>, places: &mut [u8]) {
+        match places.first_chunk_mut::<SIDE_BY_SIDE>() {
+            // No loop is left of so many trees.
+            Some(places) => self.send_lightest(switch, fan, places.iter_mut()),
+            None => self.send_lightest(switch, fan, places.iter_mut()),
+        }
+    }
+
+    /// Sends the trees at `places` over the lightest next hops of a switch.
+    #[inline(always)]
+    fn send_lightest<'p>(
+        &mut self,
+        switch: SwitchIdx,
+        fan: Fan<'_>,
+        places: impl ExactSizeIterator<Item = &'p mut u8>,
+    ) {
+        let first = self.first[switch];
+        let routes = self.flow[switch];
+        let sent = routes.into_iter().take(places.len());
+        let mut trees = places.zip(routes).enumerate();
+        self.lightest.send(switch, sent, |number| {
+            let hop = fan.next_hop(number);
+            if let (Some((channel, end)), Some((tree, (place, routes)))) = (hop, trees.next()) {
+                // A switch has 254 ports at most.
+                *place = (channel.0 - first.0) as u8;
+                self.load[channel] += routes;
+                if let Some(flow) = self.flow[end].get_mut(tree) {
+                    *flow += routes;
+                }
+            }
+        });
     }
 
     /// Chooses the first next hop everywhere.
@@ -534,3 +521,6 @@ impl TreeChooser {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+use alloc::vec::Vec;
+
+use ib_wire::PortNum;
+
+use super::*;
+use crate::{
+    algo::{choices::Choices, demands::Demands, shortest_path_dag::ShortestPathDag},
+    fabric::PortRef,
+    generate::FabricSpec,
+    lid::{LidMap, LidOptions},
+    options::RouteOptions,
+};
+
+/// The twin: loads and weights of plain numbers, and a search through all next hops for each tree.
+struct Twin {
+    load: IdxVec<ChannelIdx, u64>,
+    senders: IdxVec<SwitchIdx, u64>,
+}
+
+impl Twin {
+    /// Chooses the trees of a group; returns the channel of each switch in each tree.
+    fn choose(&mut self, group: Group, towards: DagTo<'_>) -> Vec<(SwitchIdx, Vec<ChannelIdx>)> {
+        let mut weight: IdxVec<SwitchIdx, u64> = IdxVec::filled(self.senders.len(), 0);
+        for switch in towards.switches() {
+            let of = |hop: &NextHop| weight[hop.to()] + self.load[hop.channel];
+            weight[switch] = towards.next_hops(switch).iter().map(of).min().unwrap();
+        }
+        let start = self
+            .senders
+            .iter()
+            .map(|&senders| vec![senders * group.weight; group.count]);
+        let mut flow: IdxVec<SwitchIdx, Vec<u64>> = start.collect();
+        let mut chosen = Vec::new();
+        for switch in towards.switches().rev() {
+            let mut channels = Vec::new();
+            for tree in 0..group.count {
+                let key = |hop: &&NextHop| weight[hop.to()] + self.load[hop.channel];
+                let hop = towards.next_hops(switch).iter().min_by_key(key).unwrap();
+                let routes = flow[switch][tree];
+                self.load[hop.channel] += routes;
+                flow[hop.to()][tree] += routes;
+                channels.push(hop.channel);
+            }
+            chosen.push((switch, channels));
+        }
+        chosen
+    }
+}
+
+/// A fabric whose cables are at other ports: up and down alternate at many switches.
+fn mixed(spec: &str) -> Fabric {
+    let fabric = spec.parse::<FabricSpec>().unwrap().build().unwrap();
+    let mut builder = fabric.to_builder();
+    let moved = |end: PortRef| {
+        let ports = u32::from(fabric.node(end.node).num_ports());
+        let step = (ports / 2 + 1..ports)
+            .find(|step| (2..=*step).all(|by| step % by > 0 || ports % by > 0));
+        let port = u32::from(end.port.0 - 1) * step.unwrap_or(1) % ports + 1;
+        PortRef {
+            port: PortNum(port as u8),
+            ..end
+        }
+    };
+    for (one, _) in fabric.links() {
+        builder.remove_link(one);
+    }
+    for (one, other) in fabric.links() {
+        builder.add_link(moved(one), moved(other)).unwrap();
+    }
+    builder.build()
+}
+
+/// A fabric where every second switch lacks its last cable to another: its next hops are the first ones of its neighbour.
+fn trimmed(spec: &str) -> Fabric {
+    let fabric = spec.parse::<FabricSpec>().unwrap().build().unwrap();
+    let switches = fabric.switches().iter_enumerated().step_by(2);
+    let last = switches.filter_map(|(switch, &node)| {
+        let (_, channel) = fabric.channels_from(switch).last()?;
+        Some(PortRef {
+            node,
+            port: channel.port,
+        })
+    });
+    fabric.without_cables(&last.collect::<Vec<_>>())
+}
+
+#[test]
+fn trees_of_fat_trees_are_those_of_plain_searches() {
+    for spec in [
+        "fat-tree:radix=8,levels=3",
+        "fat-tree:radix=18,levels=3,pods=5",
+        "fat-tree:radix=16,levels=3,oversub=3,parallel=2",
+        "fat-tree:radix=20,levels=2",
+    ] {
+        let whole = spec.parse::<FabricSpec>().unwrap().build().unwrap();
+        for fabric in [whole, mixed(spec), trimmed(spec)] {
+            let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
+            let demands = Demands::new(&fabric, &lids, false);
+            assert!(!demands.is_direct(&fabric), "{spec}");
+            let dag = ShortestPathDag::new(&fabric, &RouteOptions::default());
+            let mut chooser = TreeChooser::new(&fabric, &dag, &demands.senders, false);
+            let mut choices = Choices::new(&fabric, &demands.trees);
+            let mut twin = Twin {
+                load: chooser.load(),
+                senders: demands.senders.clone(),
+            };
+            for group in groups(&demands.trees, SIDE_BY_SIDE) {
+                let towards = dag.towards(group.target);
+                chooser.choose(group, towards, choices.block(group.first, group.count));
+                for (switch, channels) in twin.choose(group, towards) {
+                    for (tree, channel) in (group.first..).zip(channels) {
+                        assert_eq!(choices.channel(tree, switch), Some(channel), "{spec}");
+                    }
+                }
+            }
+            assert_eq!(chooser.load(), twin.load, "{spec}");
+            for group in groups(&demands.trees, SIDE_BY_SIDE) {
+                let towards = dag.towards(group.target);
+                chooser.take_back(group, towards, choices.block(group.first, group.count));
+            }
+            assert!(chooser.load().iter().all(|&load| load == 0), "{spec}");
+        }
+    }
+}
