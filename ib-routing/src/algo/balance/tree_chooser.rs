@@ -26,6 +26,9 @@ pub(super) const SIDE_BY_SIDE: usize = 4;
 /// Bits of a load behind the point in a direct network: expected routes are fractions.
 const FRACTION: u32 = 6;
 
+/// Routes of each tree of a group.
+type TreeRoutes = [u64; SIDE_BY_SIDE];
+
 /// Neighbouring trees with the same target, [`SIDE_BY_SIDE`] at most.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Group {
@@ -89,16 +92,12 @@ pub(super) fn groups(trees: &[Demand], side_by_side: usize) -> Vec<Group> {
     groups
 }
 
-/// The number of the first next hop with the least sum of its key and the routes that pass the switch at its end.
+/// The number of the first next hop with the least sum of its key and the routes of a tree that pass the switch at its end.
 #[inline(always)]
-fn least<const LEN: usize>(
-    next_hops: &[NextHop; LEN],
-    keys: &[i64; LEN],
-    passing: impl Fn(&NextHop) -> u64,
-) -> usize {
+fn least<const LEN: usize>(keys: &[i64; LEN], passing: &[TreeRoutes; LEN], tree: usize) -> usize {
     let (mut least, mut best) = (i64::MAX, 0);
-    for (number, (key, next_hop)) in keys.iter().zip(next_hops).enumerate() {
-        let key = key + passing(next_hop) as i64;
+    for (number, (key, passing)) in keys.iter().zip(passing).enumerate() {
+        let key = key + of_tree(passing, tree) as i64;
         (least, best) = if key < least {
             (key, number)
         } else {
@@ -120,7 +119,7 @@ fn add_to<const LEN: usize>(keys: &mut [i64; LEN], best: usize, routes: u64) {
 
 /// The routes of one tree of a group at a switch.
 #[inline(always)]
-fn of_tree(flow: &[u64; SIDE_BY_SIDE], tree: usize) -> u64 {
+fn of_tree(flow: &TreeRoutes, tree: usize) -> u64 {
     flow.get(tree).copied().unwrap_or_default()
 }
 
@@ -142,7 +141,7 @@ pub(super) struct TreeChooser {
     start: Start,
     /// Routes that pass each switch in each tree of the group at hand. Whole clusters of LIDs behind one switch
     /// need more than 32 bits.
-    flow: IdxVec<SwitchIdx, [u64; SIDE_BY_SIDE]>,
+    flow: IdxVec<SwitchIdx, TreeRoutes>,
     /// Expected routes that pass each switch.
     expected: IdxVec<SwitchIdx, u64>,
     /// Load along the lightest path from each switch.
@@ -164,7 +163,7 @@ struct Start {
     weight: u64,
     count: usize,
     /// For each tree of a group.
-    flow: Vec<[u64; SIDE_BY_SIDE]>,
+    flow: Vec<TreeRoutes>,
     /// For all together.
     expected: Vec<u64>,
 }
@@ -397,13 +396,14 @@ impl TreeChooser {
             *key = (self.load[next_hop.channel] + self.weight[next_hop.to()]) as i64;
         }
         let before = keys;
+        // What passes in one tree does not depend on where the others go.
+        let passing = next_hops.map(|next_hop| match DIRECT {
+            true => self.flow[next_hop.to()],
+            false => TreeRoutes::default(),
+        });
         let routes = self.flow[switch];
         for (tree, (place, routes)) in places.iter_mut().zip(routes).enumerate() {
-            let passing = |next_hop: &NextHop| match DIRECT {
-                true => of_tree(&self.flow[next_hop.to()], tree),
-                false => 0,
-            };
-            let best = least(next_hops, &keys, passing);
+            let best = least(&keys, &passing, tree);
             add_to(&mut keys, best, routes);
             if let Some(next_hop) = next_hops.get(best) {
                 *place = next_hop.place();

@@ -84,9 +84,10 @@ impl TreeChooser {
             *ahead = split.ahead - part as i64;
         }
         let routes = self.flow[switch];
+        // What passes in one tree does not depend on where the others go.
+        let passing = next_hops.map(|next_hop| self.flow[next_hop.to()]);
         for (tree, (place, routes)) in places.iter_mut().zip(routes).enumerate() {
-            let passing = |next_hop: &NextHop| of_tree(&self.flow[next_hop.to()], tree);
-            let best = least(next_hops, &ahead, passing);
+            let best = least(&ahead, &passing, tree);
             add_to(&mut ahead, best, routes);
             if let Some(next_hop) = next_hops.get(best) {
                 *place = next_hop.place();
