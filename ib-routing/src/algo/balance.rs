@@ -11,13 +11,17 @@
 
 mod even_split;
 mod lightest;
+mod lower_bound;
 mod tree_chooser;
 
 use alloc::vec::Vec;
 
 use ib_wire::random::SplitMix64;
 
-use self::tree_chooser::{Group, SIDE_BY_SIDE, TreeChooser, groups};
+use self::{
+    lower_bound::lower_bound,
+    tree_chooser::{Group, SIDE_BY_SIDE, TreeChooser, groups},
+};
 use crate::{
     algo::{
         choices::{ChoiceBlock, Choices},
@@ -94,7 +98,7 @@ impl<'a> Balance<'a> {
             balance.choose_by_load(&groups, expects);
         }
         let mut load = balance.load();
-        if is_even(&load) {
+        if is_even(&load) || max_load(&load) <= lower_bound(fabric, demands) {
             return balance;
         }
         let mut best = (max_load(&load), balance.choices.clone(), load);
@@ -247,6 +251,7 @@ mod tests {
     use super::*;
     use crate::{
         engine,
+        fabric::PortRef,
         generate::FabricSpec,
         lid::{LidMap, LidOptions},
         options::RouteOptions,
@@ -276,6 +281,44 @@ mod tests {
             assert_eq!(report.unreachable, 0, "{spec}");
             assert_eq!(balance.load(), report.link_load.by_channel, "{spec}");
         }
+    }
+
+    /// Leaves of a fat tree with few pods bear more than other switches, and no choice changes that.
+    #[test]
+    fn no_load_is_below_the_bound_which_leaves_reach() {
+        for (spec, is_reached) in [
+            ("fat-tree:radix=12,levels=3,pods=7", true),
+            ("fat-tree:radix=8,levels=4", true),
+            ("torus:4x5,hosts=5", false),
+            ("dragonfly:a=4,p=3,h=2", false),
+            ("jellyfish:switches=30,degree=5,hosts=3", false),
+        ] {
+            let fabric = spec.parse::<FabricSpec>().unwrap().build().unwrap();
+            let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
+            let demands = Demands::new(&fabric, &lids, false);
+            let dag = ShortestPathDag::new(&fabric, &RouteOptions::default());
+            let max = max_load(&Balance::new(&fabric, &dag, &demands).load());
+            let bound = lower_bound(&fabric, &demands);
+            assert!(bound <= max, "{spec}: {bound}, but {max}");
+            assert_eq!(bound == max, is_reached, "{spec}: {bound}, and {max}");
+        }
+    }
+
+    /// No channel between two parts of a fabric bears anything.
+    #[test]
+    fn parts_that_are_not_joined_have_bounds_of_their_own() {
+        let spec = "ring:switches=4,hosts=3".parse::<FabricSpec>().unwrap();
+        let fabric = spec.build().unwrap();
+        let ends = fabric.channels().iter();
+        let cut = ends.filter(|channel| (channel.from.0 < 2) != (channel.to.0 < 2));
+        let cut = cut.map(|channel| PortRef {
+            node: fabric.switches()[channel.from],
+            port: channel.port,
+        });
+        let fabric = fabric.without_cables(&cut.collect::<Vec<_>>());
+        let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
+        let demands = Demands::new(&fabric, &lids, false);
+        assert_eq!(lower_bound(&fabric, &demands), 9);
     }
 
     /// Whole trees come close to an even split if that split loads all channels alike.
