@@ -15,4 +15,5 @@ pub(crate) mod parallel;
 pub mod port_balancing;
 pub mod roots;
 pub mod shortest_path_dag;
+pub mod tree_lanes;
 pub mod up_down;

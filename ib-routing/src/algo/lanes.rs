@@ -6,23 +6,22 @@
 //! Oblivious Routing for Arbitrary Topologies", 2011, for layering by cycles; the layers here are filled in
 //! the order of destinations and never emptied again.
 
-use alloc::{sync::Arc, vec, vec::Vec};
+mod installed;
+mod walk;
+
+use alloc::{sync::Arc, vec::Vec};
 use core::{cmp::Reverse, mem};
 
-use ib_wire::{Lid, Sl};
-
+pub use self::installed::layer_routes;
+use self::walk::{Layered, Walk};
 use crate::{
     algo::{
         channel_graph::{ChannelGraph, DependencyLayout},
-        shortest_path_dag::{DagTo, NextHop, Tree, senders},
+        parallel,
+        shortest_path_dag::{DagTo, NextHop, Tree},
     },
-    error::RouteError,
     fabric::Fabric,
-    index::{ChannelIdx, Idx, IdxVec, SwitchIdx},
-    lid::LidMap,
-    options::RouteOptions,
-    routes::{Routes, SlTable},
-    vl::VlMap,
+    index::{ChannelIdx, IdxVec, SwitchIdx},
 };
 
 /// The virtual lanes in use, each with its dependencies.
@@ -35,29 +34,17 @@ pub struct Lanes<'a> {
     /// One more than the highest lane that a path has.
     used: u8,
     to: IdxVec<ChannelIdx, SwitchIdx>,
-    /// Lane of each switch's path in the tree at hand, or [`NO_LANE`].
-    lane: IdxVec<SwitchIdx, u8>,
-    /// True if a switch's path fits on the lane at hand, as far as is known.
-    fit: IdxVec<SwitchIdx, Fit>,
+    /// The tree at hand.
+    walk: Walk,
     /// Lanes that hold a whole path, a bit each.
     masks: IdxVec<SwitchIdx, u16>,
     /// Load along each path.
     weights: IdxVec<SwitchIdx, u64>,
-    left: Vec<SwitchIdx>,
-    path: Vec<SwitchIdx>,
     by_weight: Vec<(u64, NextHop)>,
 }
 
 /// No lane yet.
 pub const NO_LANE: u8 = u8::MAX;
-
-/// True if a path fits on a lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fit {
-    Unknown,
-    Yes,
-    No,
-}
 
 impl<'a> Lanes<'a> {
     /// No lane is in use yet; `max` may be, 16 at most. `order` is where every lane's order begins.
@@ -76,12 +63,9 @@ impl<'a> Lanes<'a> {
             max: usize::from(max.min(16)),
             used: 1,
             to: fabric.channels().iter().map(|channel| channel.to).collect(),
-            lane: IdxVec::filled(switches, NO_LANE),
-            fit: IdxVec::filled(switches, Fit::Unknown),
+            walk: Walk::new(switches),
             masks: IdxVec::filled(switches, 0),
             weights: IdxVec::filled(switches, 0),
-            left: Vec::new(),
-            path: Vec::new(),
             by_weight: Vec::new(),
         }
     }
@@ -92,96 +76,60 @@ impl<'a> Lanes<'a> {
         self.used
     }
 
+    /// Lane of each switch's path in the last tree, or [`NO_LANE`].
+    #[must_use]
+    pub fn of_tree(&self) -> &IdxVec<SwitchIdx, u8> {
+        &self.walk.lane
+    }
+
     /// Gives lanes to the paths of a tree from the switches that `sends` names.
     ///
     /// # Errors
     /// The number of switches left, if the lanes do not suffice.
     pub fn layer(&mut self, tree: &Tree, sends: impl Fn(SwitchIdx) -> bool) -> Result<(), usize> {
-        self.lane.fill(NO_LANE);
-        let mut left = mem::take(&mut self.left);
-        left.clear();
-        left.extend(tree.order().iter().filter(|&&switch| sends(switch)));
-        for number in 0..self.max {
-            if left.is_empty() {
-                break;
-            }
-            self.fill(number, tree, &mut left);
-        }
-        let count = left.len();
-        self.left = left;
-        if count == 0 { Ok(()) } else { Err(count) }
+        parallel::count(tree.order().len());
+        let mut walk = mem::take(&mut self.walk);
+        let to = mem::take(&mut self.to);
+        let layered = walk.layer(&to, tree, self.max, sends, |lane, from, to| {
+            self.admit(lane, from, to)
+        });
+        (self.walk, self.to) = (walk, to);
+        self.layered(layered)
     }
 
-    /// Puts as many of the paths from the switches `left` on one lane as fit there.
-    fn fill(&mut self, number: usize, tree: &Tree, left: &mut Vec<SwitchIdx>) {
-        if number == self.graphs.len() {
+    /// Takes note of the lanes that a tree needs.
+    fn layered(&mut self, Layered { left, used }: Layered) -> Result<(), usize> {
+        self.used = self.used.max(used);
+        if left == 0 { Ok(()) } else { Err(left) }
+    }
+
+    /// Adds a dependency to a lane; false if the lane would then have a cycle.
+    #[inline]
+    fn admit(&mut self, lane: usize, from: ChannelIdx, to: ChannelIdx) -> bool {
+        while self.graphs.len() <= lane {
             self.graphs.push(ChannelGraph::new(self.layout, self.order));
         }
-        let Some(graph) = self.graphs.get_mut(number) else {
-            return;
-        };
-        let (target, before) = (tree.target(), left.len());
-        self.fit.fill(Fit::Unknown);
-        self.fit[target] = Fit::Yes;
-        left.retain(|&switch| {
-            // Up to the first switch of which it is known, and back.
-            let mut here = switch;
-            while self.fit[here] == Fit::Unknown {
-                self.path.push(here);
-                here = self.to[tree.channel(here)];
-            }
-            let mut fits = self.fit[here] == Fit::Yes;
-            while let Some(switch) = self.path.pop() {
-                fits = fits
-                    && (here == target || graph.admit(tree.channel(switch), tree.channel(here)));
-                self.fit[switch] = if fits { Fit::Yes } else { Fit::No };
-                here = switch;
-            }
-            if fits {
-                self.lane[switch] = number as u8;
-            }
-            !fits
-        });
-        if left.len() < before {
-            self.used = self.used.max(number as u8 + 1);
-        }
+        let graph = self.graphs.get_mut(lane);
+        graph.is_some_and(|graph| graph.admit(from, to))
+    }
+
+    /// Returns true if a lane has a dependency.
+    #[inline]
+    fn contains(&self, lane: u8, from: ChannelIdx, to: ChannelIdx) -> bool {
+        let graph = self.graphs.get(usize::from(lane));
+        graph.is_some_and(|graph| graph.contains(from, to))
     }
 
     /// Gives lanes to paths of the last tree that [`layer`](Self::layer) was not asked for, as far as that
     /// needs no new dependency. Says whether all have one now.
     pub fn join(&mut self, tree: &Tree) -> bool {
-        let mut all = true;
-        for &switch in tree.order() {
-            if self.lane[switch] != NO_LANE {
-                continue;
-            }
-            let channel = tree.channel(switch);
-            let next = self.to[channel];
-            let lane = if next == tree.target() {
-                0
-            } else {
-                self.lane[next]
-            };
-            let graph = self.graphs.get(usize::from(lane));
-            let depends = |graph: &ChannelGraph| graph.contains(channel, tree.channel(next));
-            if next == tree.target() || graph.is_some_and(depends) {
-                self.lane[switch] = lane;
-            } else {
-                all = false;
-            }
-        }
-        all
-    }
-
-    /// Writes the lanes of the last tree into service levels by switch and LID, from `start` on.
-    pub fn note(&self, tree: &Tree, lid: Lid, start: Sl, row_len: usize, sls: &mut [Sl]) {
-        for &switch in tree.order() {
-            let lane = self.lane[switch];
-            let entry = sls.get_mut(switch.at() * row_len + usize::from(lid.0));
-            if let (Some(entry), true) = (entry, lane != NO_LANE) {
-                *entry = Sl::try_new(start.bits() + lane).unwrap_or_default();
-            }
-        }
+        parallel::count(tree.order().len());
+        let mut walk = mem::take(&mut self.walk);
+        let missing = walk.join(&self.to, tree, true, |lane, from, to| {
+            self.contains(lane, from, to)
+        });
+        self.walk = walk;
+        missing.is_none()
     }
 
     /// Chooses a tree that adds as few dependencies to the lanes as it can, and among those the
@@ -201,7 +149,8 @@ impl<'a> Lanes<'a> {
             self.graphs.push(ChannelGraph::new(self.layout, self.order));
         }
         tree.reset(fabric, target);
-        self.lane.fill(NO_LANE);
+        parallel::count(dag.switches().len());
+        self.walk.lane.fill(NO_LANE);
         self.masks[target] = u16::MAX >> (16 - self.max.clamp(1, 16));
         self.weights[target] = 0;
         let mut left = 0;
@@ -224,7 +173,7 @@ impl<'a> Lanes<'a> {
             self.masks[switch] = mask;
             let lane = mask.trailing_zeros() as u8;
             if lane < 16 {
-                self.lane[switch] = lane;
+                self.walk.lane[switch] = lane;
                 self.used = self.used.max(lane + 1);
             }
         }
@@ -310,110 +259,6 @@ impl<'a> Lanes<'a> {
             }
         }
         None
-    }
-}
-
-/// Gives service levels to routes that are there already, so that no lane can deadlock.
-///
-/// CA traffic comes first and must fit; routes from and to switches share what is left, and lane 0
-/// where nothing is.
-///
-/// # Errors
-/// [`RouteError::TooFewVls`] if `options.vls()` lanes do not suffice for the paths between CAs.
-pub fn layer_routes(
-    fabric: &Fabric,
-    lids: &LidMap,
-    options: &RouteOptions,
-    routes: &mut Routes,
-) -> Result<(), RouteError> {
-    let senders = senders(fabric, lids);
-    let (layout, order) = (
-        Arc::new(DependencyLayout::new(fabric)),
-        up_down_order(fabric, &senders),
-    );
-    let mut lanes = Lanes::new(fabric, &layout, &order, options.vls());
-    let mut sls = vec![Sl::ZERO; routes.row_len() * fabric.num_switches()];
-    let mut trees = InstalledTree::new(fabric);
-    for between_cas in [true, false] {
-        for (target, end) in lids
-            .destinations()
-            .iter()
-            .filter_map(|end| Some((end.switch?, end)))
-        {
-            if between_cas && end.is_switch() {
-                continue;
-            }
-            for lid in end.range.iter() {
-                trees.read(fabric, routes, target, lid);
-                let sends = |switch| end.is_switch() || (senders[switch] > 0) == between_cas;
-                let fits = lanes.layer(&trees.tree, sends);
-                if between_cas && fits.is_err() {
-                    let (available, needed) = (options.vls(), u16::from(options.vls()) + 1);
-                    let engine = routes.engine().name();
-                    return Err(RouteError::TooFewVls {
-                        engine,
-                        available,
-                        needed,
-                    });
-                }
-                lanes.note(&trees.tree, lid, Sl::ZERO, routes.row_len(), &mut sls);
-            }
-        }
-    }
-    let vls = lanes.used();
-    if vls > 1 {
-        routes.set_lanes(SlTable::BySwitch(sls), VlMap::default(), vls);
-    }
-    Ok(())
-}
-
-/// The tree that tables have for one LID.
-#[derive(Debug, Default)]
-struct InstalledTree {
-    tree: Tree,
-    /// The switches that send to a switch, as a linked list: the first of them, and the next.
-    first_child: IdxVec<SwitchIdx, Option<SwitchIdx>>,
-    sibling: IdxVec<SwitchIdx, Option<SwitchIdx>>,
-    next_hop: IdxVec<SwitchIdx, ChannelIdx>,
-}
-
-impl InstalledTree {
-    fn new(fabric: &Fabric) -> Self {
-        let switches = fabric.num_switches();
-        Self {
-            tree: Tree::default(),
-            first_child: IdxVec::filled(switches, None),
-            sibling: IdxVec::filled(switches, None),
-            next_hop: IdxVec::filled(switches, ChannelIdx(0)),
-        }
-    }
-
-    fn read(&mut self, fabric: &Fabric, routes: &Routes, target: SwitchIdx, lid: Lid) {
-        self.first_child.fill(None);
-        for switch in fabric
-            .switches()
-            .indices()
-            .filter(|&switch| switch != target)
-        {
-            if let Some(channel) = fabric.channel_at(switch, routes.port(switch, lid)) {
-                let to = fabric.channel(channel).to;
-                self.next_hop[switch] = channel;
-                self.sibling[switch] = self.first_child[to];
-                self.first_child[to] = Some(switch);
-            }
-        }
-        self.tree.reset(fabric, target);
-        let mut here = Some(target);
-        let mut at = 0;
-        while let Some(switch) = here {
-            let mut child = self.first_child[switch];
-            while let Some(switch) = child {
-                self.tree.take(switch, self.next_hop[switch]);
-                child = self.sibling[switch];
-            }
-            here = self.tree.order().get(at).copied();
-            at += 1;
-        }
     }
 }
 

@@ -4,18 +4,23 @@
 //! whose channel dependencies stay acyclic. Which strategies are tried, and which result is taken, is the
 //! engine's [`LayeredConfig`].
 
-use alloc::{sync::Arc, vec, vec::Vec};
+mod layering;
+
+use alloc::{boxed::Box, sync::Arc, vec::Vec};
 
 use ib_wire::Sl;
 
+use self::layering::Layering;
 use crate::{
     algo::{
         balance::{Balance, max_load},
         channel_graph::DependencyLayout,
+        choices::Choices,
         demands::Demands,
         lanes::{Lanes, up_down_order},
         parallel,
         shortest_path_dag::{ShortestPathDag, Tree},
+        tree_lanes::TreeLanes,
     },
     engine::SharedEngine,
     error::RouteError,
@@ -38,7 +43,7 @@ pub enum TreeStrategy {
     ReuseTurns,
 }
 
-/// The measure of the best of several results. The first wins among equals.
+/// The measure of the best of several results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Objective {
     /// The lowest load.
@@ -56,7 +61,8 @@ pub struct LayeredConfig {
     pub engine: &'static SharedEngine,
     /// One tree for all LIDs at a switch, and not one for each.
     pub tree_per_switch: bool,
-    /// The strategies to try first, and those to try if all of these need too many lanes.
+    /// The strategies to try first, and those to try if all of these need too many lanes. Among equal results the first
+    /// strategy counts, and [`TreeStrategy::ReuseTurns`] the last.
     pub strategies: [&'static [TreeStrategy]; 2],
     /// The measure of the best result.
     pub objective: Objective,
@@ -86,6 +92,7 @@ pub fn route(
     }
     let run = Run {
         config,
+        threads: options.threads,
         fabric,
         lids,
         dag: ShortestPathDag::new(fabric, options),
@@ -93,52 +100,46 @@ pub fn route(
         order: up_down_order(fabric, &demands.senders),
         demands,
     };
-    for strategies in config.strategies {
-        let results = parallel::map(options.threads, strategies.len(), |at| {
-            strategies.get(at).and_then(|&strategy| run.route(strategy))
-        });
-        if let Some(best) = config.best(results.into_iter().flatten().collect()) {
-            return Ok(best);
-        }
-    }
-    Err(RouteError::TooFewVls {
-        engine: config.engine.name(),
-        available: config.lanes,
-        needed: u16::from(config.lanes) + 1,
-    })
+    let mut strategies = config.strategies.iter();
+    let found = strategies.find_map(|strategies| run.best(strategies));
+    found
+        .map(|found| run.routes(found))
+        .ok_or_else(|| RouteError::TooFewVls {
+            engine: config.engine.name(),
+            available: config.lanes,
+            needed: u16::from(config.lanes) + 1,
+        })
 }
 
-impl LayeredConfig {
-    /// Chooses by the configuration's objective.
-    fn best(&self, mut results: Vec<Found>) -> Option<Routes> {
-        let by_port = results
-            .iter()
-            .find(|found| found.strategy == TreeStrategy::ByPort);
-        let limit = by_port.map_or(u8::MAX, |found| found.routes.vls());
-        if self.objective == Objective::LoadOnFewLanes {
-            results.retain(|found| found.routes.vls() <= limit);
-        }
-        let lanes = |found: &Found| match self.objective {
-            Objective::Load | Objective::LoadOnFewLanes => 0,
-            Objective::Lanes => found.routes.vls(),
-        };
-        results
-            .into_iter()
-            .min_by_key(|found| (lanes(found), found.load))
-            .map(|found| found.routes)
-    }
-}
-
-/// Routes that fit the lanes.
-struct Found {
+/// Trees that fit the lanes.
+struct Found<'a> {
     strategy: TreeStrategy,
     /// The highest of all channels.
     load: u64,
-    routes: Routes,
+    /// Number of lanes in use.
+    used: u8,
+    trees: Trees<'a>,
+    lanes: TreeLanes,
+}
+
+enum Trees<'a> {
+    Balanced(Box<Balance<'a>>),
+    Grown(Choices),
+}
+
+impl Trees<'_> {
+    fn choices(&self) -> &Choices {
+        match self {
+            Self::Balanced(balance) => balance.choices(),
+            Self::Grown(choices) => choices,
+        }
+    }
 }
 
 struct Run<'a> {
     config: LayeredConfig,
+    /// As in [`RouteOptions`].
+    threads: usize,
     fabric: &'a Fabric,
     lids: &'a LidMap,
     dag: ShortestPathDag,
@@ -148,80 +149,129 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Routes by trees that `strategy` chooses; `None` if the lanes do not suffice.
-    fn route(&self, strategy: TreeStrategy) -> Option<Found> {
+    /// The best result of some strategies by the configuration's objective; `None` if the lanes suffice for none.
+    fn best(&self, strategies: &[TreeStrategy]) -> Option<Found<'_>> {
+        let results = parallel::map(self.threads, strategies.len(), |at| {
+            let strategy = *strategies.get(at)?;
+            match self.balance(strategy) {
+                Some(balance) => self.layer(strategy, balance),
+                None => self.reuse_turns(),
+            }
+        });
+        let mut results: Vec<Found<'_>> = results.into_iter().flatten().collect();
+        let by_port = results
+            .iter()
+            .find(|found| found.strategy == TreeStrategy::ByPort);
+        let lanes = match (self.config.objective, by_port) {
+            (Objective::LoadOnFewLanes, Some(found)) => found.used,
+            _ => u8::MAX,
+        };
+        results.retain(|found| found.used <= lanes);
+        let rank = |found: &Found<'_>| self.rank(found.used, found.load);
+        results.into_iter().min_by_key(rank)
+    }
+
+    /// The measure of a result: the lowest is the best, and the first among equals.
+    fn rank(&self, used: u8, load: u64) -> (u8, u64) {
+        match self.config.objective {
+            Objective::Load | Objective::LoadOnFewLanes => (0, load),
+            Objective::Lanes => (used, load),
+        }
+    }
+
+    /// Chooses trees without a look at lanes; `None` if that is not what the strategy does.
+    fn balance(&self, strategy: TreeStrategy) -> Option<Balance<'_>> {
+        let (fabric, dag, demands) = (self.fabric, &self.dag, &self.demands);
+        match strategy {
+            TreeStrategy::Balanced => Some(Balance::new(fabric, dag, demands)),
+            TreeStrategy::ByPort => Some(Balance::by_port(fabric, dag, demands)),
+            TreeStrategy::ReuseTurns => None,
+        }
+    }
+
+    /// No lane is in use yet.
+    fn lanes(&self) -> Lanes<'_> {
+        Lanes::new(self.fabric, &self.layout, &self.order, self.config.lanes)
+    }
+
+    /// Gives lanes to chosen trees; `None` if the lanes do not suffice.
+    fn layer<'a>(&'a self, strategy: TreeStrategy, balance: Balance<'a>) -> Option<Found<'a>> {
+        let (used, lanes) = Layering::new(self, &balance).layer()?;
+        Some(Found {
+            strategy,
+            load: max_load(&balance.load()),
+            used,
+            trees: Trees::Balanced(Box::new(balance)),
+            lanes,
+        })
+    }
+
+    /// Chooses trees that reuse the turns of earlier ones; `None` if the lanes do not suffice.
+    fn reuse_turns(&self) -> Option<Found<'_>> {
         let Self {
             config,
             fabric,
             demands,
             ..
         } = self;
-        let mut routes = Routes::new(config.engine, fabric, self.lids);
-        routes.set_exits(self.lids);
-        let row_len = routes.row_len();
-        let start = Sl::try_new(config.first_lane).unwrap_or_default();
-        let mut sls = vec![start; row_len * fabric.num_switches()];
-        let mut lanes = Lanes::new(fabric, &self.layout, &self.order, config.lanes);
-        let balance = match strategy {
-            TreeStrategy::Balanced => Some(Balance::new(fabric, &self.dag, demands)),
-            TreeStrategy::ByPort => Some(Balance::by_port(fabric, &self.dag, demands)),
-            TreeStrategy::ReuseTurns => None,
-        };
-        let none = || IdxVec::filled(fabric.channels().len(), 0);
-        let mut load = balance.as_ref().map_or_else(none, Balance::load);
+        let mut lanes = self.lanes();
+        let mut choices = Choices::new(fabric, &demands.trees);
+        let mut lanes_of_trees = TreeLanes::new(demands.trees.len());
+        let mut load = IdxVec::filled(fabric.channels().len(), 0);
+        let mut highest = 0;
         let (mut tree, mut flow) = (Tree::default(), IdxVec::new());
-        // Trees in which a switch without CAs has no lane yet.
-        let mut open = Vec::new();
         for (number, demand) in demands.trees.iter().enumerate() {
-            let to_ca = demand.is_to_cas;
-            let fits = if let Some(balance) = &balance {
-                balance.read(number, &mut tree);
-                lanes.layer(&tree, |switch| !to_ca || demands.senders[switch] > 0)
-            } else {
-                let towards = self.dag.towards(demand.target);
-                let fits = lanes.grow(fabric, towards, demand.target, &load, &mut tree);
-                tree.send(fabric, &demands.senders, &mut flow, |channel, routes| {
-                    load[channel] += routes * demand.weight;
-                });
-                fits
-            };
-            // Where lanes do not suffice for the little traffic from and to switches, it shares the first: the
-            // routes still arrive, and the verification names the cycle.
-            if fits.is_err() && (to_ca || config.with_switches) {
+            let towards = self.dag.towards(demand.target);
+            let fits = lanes.grow(fabric, towards, demand.target, &load, &mut tree);
+            if fits.is_err() && (demand.is_to_cas || config.with_switches) {
                 return None;
             }
-            if to_ca && !lanes.join(&tree) {
-                open.push(number);
+            tree.send(fabric, &demands.senders, &mut flow, |channel, routes| {
+                load[channel] += routes * demand.weight;
+                highest = highest.max(load[channel]);
+            });
+            for &switch in tree.order() {
+                choices.set(number, switch, tree.channel(switch));
             }
-            for &lid in &demand.lids {
-                tree.install(fabric, lid, &mut routes);
-                lanes.note(&tree, lid, start, row_len, &mut sls);
-            }
+            lanes_of_trees.note(number, lanes.of_tree());
         }
-        for number in open {
-            let (Some(demand), Some(balance)) = (demands.trees.get(number), &balance) else {
-                break;
-            };
-            balance.read(number, &mut tree);
-            let fits = lanes.layer(&tree, |switch| demands.senders[switch] == 0);
-            if fits.is_err() && config.with_switches {
-                return None;
-            }
-            for &lid in &demand.lids {
-                lanes.note(&tree, lid, start, row_len, &mut sls);
-            }
-        }
-        let vls = lanes.used();
-        let sls = if vls > 1 {
-            SlTable::BySwitch(sls)
+        Some(Found {
+            strategy: TreeStrategy::ReuseTurns,
+            load: highest,
+            used: lanes.used(),
+            trees: Trees::Grown(choices),
+            lanes: lanes_of_trees,
+        })
+    }
+
+    /// Writes the tables.
+    fn routes(&self, found: Found<'_>) -> Routes {
+        let Self {
+            config,
+            threads,
+            fabric,
+            demands,
+            ..
+        } = self;
+        let mut routes = Routes::new_on(*threads, config.engine, fabric, self.lids);
+        routes.set_exits(self.lids);
+        let choices = found.trees.choices();
+        choices.install(*threads, fabric, &demands.trees, &mut routes);
+        // The service levels take as much memory as the choices.
+        drop(found.trees);
+        let start = Sl::try_new(config.first_lane).unwrap_or_default();
+        let sls = if found.used > 1 {
+            SlTable::BySwitch(found.lanes.service_levels(
+                *threads,
+                start,
+                fabric.num_switches(),
+                routes.row_len(),
+                demands.trees.iter().map(|demand| &demand.lids[..]),
+            ))
         } else {
             SlTable::Uniform(start)
         };
-        routes.set_lanes(sls, VlMap::default(), config.first_lane + vls);
-        Some(Found {
-            strategy,
-            load: max_load(&load),
-            routes,
-        })
+        routes.set_lanes(sls, VlMap::default(), config.first_lane + found.used);
+        routes
     }
 }
