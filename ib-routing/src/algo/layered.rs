@@ -136,6 +136,15 @@ impl Trees<'_> {
     }
 }
 
+/// The limits that a result must keep to be taken in place of those before it.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// The most lanes.
+    lanes: u8,
+    /// What the [`rank`](Run::rank) must be below; `None` if there is no result yet.
+    rank: Option<(u8, u64)>,
+}
+
 struct Run<'a> {
     config: LayeredConfig,
     /// As in [`RouteOptions`].
@@ -152,11 +161,10 @@ impl Run<'_> {
     /// The best result of some strategies by the configuration's objective; `None` if the lanes suffice for none.
     fn best(&self, strategies: &[TreeStrategy]) -> Option<Found<'_>> {
         let results = parallel::map(self.threads, strategies.len(), |at| {
-            let strategy = *strategies.get(at)?;
-            match self.balance(strategy) {
-                Some(balance) => self.layer(strategy, balance),
-                None => self.reuse_turns(),
-            }
+            strategies.get(at).and_then(|&strategy| {
+                let balance = self.balance(strategy)?;
+                self.layer(strategy, balance)
+            })
         });
         let mut results: Vec<Found<'_>> = results.into_iter().flatten().collect();
         let by_port = results
@@ -168,10 +176,16 @@ impl Run<'_> {
         };
         results.retain(|found| found.used <= lanes);
         let rank = |found: &Found<'_>| self.rank(found.used, found.load);
-        results.into_iter().min_by_key(rank)
+        let best = results.into_iter().min_by_key(rank);
+        if !strategies.contains(&TreeStrategy::ReuseTurns) {
+            return best;
+        }
+        // These trees take the longest to choose. Most often they exceed the limits early.
+        let rank = best.as_ref().map(rank);
+        self.reuse_turns(Limits { lanes, rank }).or(best)
     }
 
-    /// The measure of a result: the lowest is the best, and the first among equals.
+    /// The measure of a result: the lowest is the best.
     fn rank(&self, used: u8, load: u64) -> (u8, u64) {
         match self.config.objective {
             Objective::Load | Objective::LoadOnFewLanes => (0, load),
@@ -206,8 +220,9 @@ impl Run<'_> {
         })
     }
 
-    /// Chooses trees that reuse the turns of earlier ones; `None` if the lanes do not suffice.
-    fn reuse_turns(&self) -> Option<Found<'_>> {
+    /// Chooses trees that reuse the turns of earlier ones; `None` if the lanes do not suffice, or if the result would
+    /// exceed the limits.
+    fn reuse_turns(&self, limits: Limits) -> Option<Found<'_>> {
         let Self {
             config,
             fabric,
@@ -230,6 +245,11 @@ impl Run<'_> {
                 load[channel] += routes * demand.weight;
                 highest = highest.max(load[channel]);
             });
+            // Neither lanes nor load become less with more trees.
+            let rank = self.rank(lanes.used(), highest);
+            if lanes.used() > limits.lanes || limits.rank.is_some_and(|best| best <= rank) {
+                return None;
+            }
             for &switch in tree.order() {
                 choices.set(number, switch, tree.channel(switch));
             }
