@@ -6,14 +6,18 @@
 //! Oblivious Routing for Arbitrary Topologies", 2011, for layering by cycles; the layers here are filled in
 //! the order of destinations and never emptied again.
 
+mod forecast;
 mod installed;
 mod walk;
 
 use alloc::{sync::Arc, vec::Vec};
 use core::{cmp::Reverse, mem};
 
-pub use self::installed::layer_routes;
 use self::walk::{Layered, Walk};
+pub use self::{
+    forecast::{Forecast, ForecastSpace},
+    installed::layer_routes,
+};
 use crate::{
     algo::{
         channel_graph::{ChannelGraph, DependencyLayout},
@@ -33,6 +37,8 @@ pub struct Lanes<'a> {
     max: usize,
     /// One more than the highest lane that a path has.
     used: u8,
+    /// Number of dependencies that lanes refused, each counted once.
+    refusals: usize,
     to: IdxVec<ChannelIdx, SwitchIdx>,
     /// The tree at hand.
     walk: Walk,
@@ -62,6 +68,7 @@ impl<'a> Lanes<'a> {
             graphs: Vec::new(),
             max: usize::from(max.min(16)),
             used: 1,
+            refusals: 0,
             to: fabric.channels().iter().map(|channel| channel.to).collect(),
             walk: Walk::new(switches),
             masks: IdxVec::filled(switches, 0),
@@ -76,21 +83,27 @@ impl<'a> Lanes<'a> {
         self.used
     }
 
+    /// Number of dependencies that lanes refused in [`layer`](Self::layer), each counted once.
+    #[must_use]
+    pub fn refusals(&self) -> usize {
+        self.refusals
+    }
+
     /// Lane of each switch's path in the last tree, or [`NO_LANE`].
     #[must_use]
     pub fn of_tree(&self) -> &IdxVec<SwitchIdx, u8> {
         &self.walk.lane
     }
 
-    /// Gives lanes to the paths of a tree from the switches that `sends` names.
+    /// Gives lanes to the paths of a tree that begin at `senders`, the nearest first.
     ///
     /// # Errors
     /// The number of switches left, if the lanes do not suffice.
-    pub fn layer(&mut self, tree: &Tree, sends: impl Fn(SwitchIdx) -> bool) -> Result<(), usize> {
+    pub fn layer(&mut self, tree: &Tree, senders: &[SwitchIdx]) -> Result<(), usize> {
         parallel::count(tree.order().len());
         let mut walk = mem::take(&mut self.walk);
         let to = mem::take(&mut self.to);
-        let layered = walk.layer(&to, tree, self.max, sends, |lane, from, to| {
+        let layered = walk.layer(&to, tree, self.max, senders, |lane, from, to| {
             self.admit(lane, from, to)
         });
         (self.walk, self.to) = (walk, to);
@@ -109,8 +122,18 @@ impl<'a> Lanes<'a> {
         while self.graphs.len() <= lane {
             self.graphs.push(ChannelGraph::new(self.layout, self.order));
         }
-        let graph = self.graphs.get_mut(lane);
-        graph.is_some_and(|graph| graph.admit(from, to))
+        let Some(graph) = self.graphs.get_mut(lane) else {
+            return false;
+        };
+        if graph.contains(from, to) {
+            return true;
+        }
+        if graph.refuses(from, to) {
+            return false;
+        }
+        let admitted = graph.admit(from, to);
+        self.refusals += usize::from(!admitted);
+        admitted
     }
 
     /// Returns true if a lane has a dependency.

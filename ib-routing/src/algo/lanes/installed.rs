@@ -44,6 +44,7 @@ pub fn layer_routes(
     let lids_of_trees: Vec<Lid> = (0..=lids.max_lid().0).map(Lid).collect();
     let mut lanes_of_trees = TreeLanes::new(lids_of_trees.len());
     let mut trees = InstalledTree::new(fabric);
+    let mut senders_of_tree = Vec::new();
     for between_cas in [true, false] {
         for (target, end) in lids
             .destinations()
@@ -55,8 +56,11 @@ pub fn layer_routes(
             }
             for lid in end.range.iter() {
                 trees.read(fabric, routes, target, lid);
+                let order = trees.tree.order().iter().copied();
                 let sends = |switch| end.is_switch() || (senders[switch] > 0) == between_cas;
-                let fits = lanes.layer(&trees.tree, sends);
+                senders_of_tree.clear();
+                senders_of_tree.extend(order.filter(|&switch| sends(switch)));
+                let fits = lanes.layer(&trees.tree, &senders_of_tree);
                 if between_cas && fits.is_err() {
                     let (available, needed) = (options.vls(), u16::from(options.vls()) + 1);
                     let engine = routes.engine().name();

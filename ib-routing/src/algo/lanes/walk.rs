@@ -48,7 +48,8 @@ impl Walk {
         }
     }
 
-    /// Gives each path of a tree that begins at a switch that `sends` names the lowest of `max` lanes on which it fits.
+    /// Gives each path of a tree that begins at one of `senders`, the nearest first, the lowest of `max` lanes on which it
+    /// fits.
     ///
     /// `admit` says whether a lane takes a dependency. It is asked for those of one path after the other, from the target
     /// outwards, and for one only if the path from there on fits. `to` has the switch at the end of each channel.
@@ -57,14 +58,13 @@ impl Walk {
         to: &IdxVec<ChannelIdx, SwitchIdx>,
         tree: &Tree,
         max: usize,
-        sends: impl Fn(SwitchIdx) -> bool,
+        senders: &[SwitchIdx],
         mut admit: impl FnMut(usize, ChannelIdx, ChannelIdx) -> bool,
     ) -> Layered {
         self.lane.fill(NO_LANE);
-        let senders = tree.order().iter().copied();
         let mut left = mem::take(&mut self.left);
         left.clear();
-        left.extend(senders.filter(|&switch| sends(switch)));
+        left.extend_from_slice(senders);
         let mut used = 0;
         for lane in 0..max {
             let before = left.len();

@@ -1,15 +1,25 @@
 //! Lanes for chosen trees, in the order of the trees.
 //!
 //! The paths between CAs come first. Paths from a switch without CAs join those of their tree where that needs no new
-//! dependency; where they cannot, they get their lanes when all other trees have theirs.
+//! dependency; where they cannot, they get their lanes when all other trees have theirs. Several threads
+//! [forecast](Lanes::forecast) the lanes of many trees side by side.
 
 use alloc::vec::Vec;
 
 use super::Run;
 use crate::{
-    algo::{balance::Balance, lanes::Lanes, shortest_path_dag::Tree, tree_lanes::TreeLanes},
+    algo::{
+        balance::Balance,
+        lanes::{Forecast, ForecastSpace, Lanes},
+        parallel::{self, Spaces},
+        shortest_path_dag::Tree,
+        tree_lanes::TreeLanes,
+    },
     index::SwitchIdx,
 };
+
+/// Trees that a thread forecasts before the first of them gets its lanes.
+const BATCH: usize = 64;
 
 /// The switches whose paths shall get lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +36,13 @@ enum From {
 struct Job {
     number: usize,
     from: From,
+}
+
+/// A tree, and what is known of its lanes.
+struct Work {
+    job: Job,
+    tree: Tree,
+    forecast: Forecast,
 }
 
 /// Gives lanes to the trees of a balance.
@@ -73,17 +90,95 @@ impl<'a> Layering<'a> {
     }
 
     /// Gives lanes to trees, one after the other; `None` if the lanes do not suffice.
-    fn layer_all(&mut self, jobs: &[Job]) -> Option<()> {
-        let mut tree = Tree::default();
-        jobs.iter().try_for_each(|&job| {
-            self.balance.read(job.number, &mut tree);
-            self.layer_tree(job, &tree)
-        })
+    fn layer_all(&mut self, mut jobs: &[Job]) -> Option<()> {
+        let switches = self.run.fabric.num_switches();
+        let workers = parallel::workers(self.run.threads, jobs.len());
+        let mut spaces = Spaces::new(workers, |_| Space {
+            forecast: ForecastSpace::new(switches),
+            senders: Senders::default(),
+        });
+        let (mut tree, mut senders) = (Tree::default(), Senders::default());
+        let mut batch: Vec<Work> = Vec::new();
+        // A forecast fails if a dependency that it assumed is refused. While that is likely, it is not worth its time.
+        let mut is_likely = true;
+        while !jobs.is_empty() {
+            let count = if is_likely { BATCH } else { BATCH * workers };
+            let (now, later) = jobs.split_at(count.min(jobs.len()));
+            jobs = later;
+            let mut refused = 0;
+            if is_likely {
+                for &job in now {
+                    self.balance.read(job.number, &mut tree);
+                    let before = self.lanes.refusals();
+                    self.layer_tree(job, &tree, senders.of(self.run, job))?;
+                    refused += usize::from(self.lanes.refusals() > before);
+                }
+            } else {
+                refused = self.layer_batch(now, &mut batch, &mut spaces, &mut senders)?;
+            }
+            is_likely = workers == 1 || refused * 8 > now.len();
+        }
+        Some(())
+    }
+
+    /// Gives lanes to some trees by forecasts. Returns the number of forecasts that did not come true.
+    fn layer_batch(
+        &mut self,
+        jobs: &[Job],
+        batch: &mut Vec<Work>,
+        spaces: &mut Spaces<Space>,
+        senders: &mut Senders,
+    ) -> Option<usize> {
+        batch.truncate(jobs.len());
+        for (work, &job) in batch.iter_mut().zip(jobs) {
+            work.job = job;
+        }
+        let more = jobs.get(batch.len()..).unwrap_or_default().iter();
+        batch.extend(more.map(|&job| Work {
+            job,
+            tree: Tree::default(),
+            forecast: Forecast::default(),
+        }));
+        let (run, balance, lanes) = (self.run, self.balance, &self.lanes);
+        let mut nothing = alloc::vec![(); jobs.len()];
+        parallel::rows_with(
+            run.threads,
+            batch,
+            &mut nothing,
+            1,
+            spaces,
+            |space, work, _| {
+                let Work {
+                    job,
+                    tree,
+                    forecast,
+                } = work;
+                balance.read(job.number, tree);
+                let joins = job.from == From::Cas;
+                let senders = space.senders.of(run, *job);
+                lanes.forecast(tree, senders, joins, &mut space.forecast, forecast);
+            },
+        );
+        let mut failed = 0;
+        for work in &*batch {
+            let (job, tree) = (work.job, &work.tree);
+            let Some(fits) = self.lanes.confirm(&work.forecast) else {
+                failed += 1;
+                self.layer_tree(job, tree, senders.of(run, job))?;
+                continue;
+            };
+            self.check(job, fits)?;
+            if job.from == From::Cas && !self.lanes.join_by(&work.forecast, tree) {
+                self.open.push(job.number);
+            }
+            self.lanes_of_trees.note(job.number, self.lanes.of_tree());
+        }
+        Some(failed)
     }
 
     /// Gives lanes to one tree.
-    fn layer_tree(&mut self, job: Job, tree: &Tree) -> Option<()> {
-        let fits = self.lanes.layer(tree, self.run.sends(job.from));
+    fn layer_tree(&mut self, job: Job, tree: &Tree, senders: &[SwitchIdx]) -> Option<()> {
+        let fits = self.lanes.layer(tree, senders);
         self.check(job, fits)?;
         if job.from == From::Cas && !self.lanes.join(tree) {
             self.open.push(job.number);
@@ -102,14 +197,37 @@ impl<'a> Layering<'a> {
     }
 }
 
-impl Run<'_> {
-    /// Says whether the paths from a switch shall get lanes.
-    fn sends(&self, from: From) -> impl Fn(SwitchIdx) -> bool + '_ {
-        let senders = &self.demands.senders;
-        move |switch| match from {
-            From::Cas => senders[switch] > 0,
-            From::Switches => senders[switch] == 0,
-            From::All => true,
+/// The switches of a tree whose paths shall get lanes. Trees with the same target have the same.
+#[derive(Default)]
+struct Senders {
+    of: Option<(SwitchIdx, From)>,
+    list: Vec<SwitchIdx>,
+}
+
+impl Senders {
+    /// Those of a tree, the nearest first.
+    fn of(&mut self, run: &Run<'_>, job: Job) -> &[SwitchIdx] {
+        let Some(demand) = run.demands.trees.get(job.number) else {
+            return &[];
+        };
+        let of = Some((demand.target, job.from));
+        if self.of != of {
+            let sends = |switch: &SwitchIdx| match job.from {
+                From::Cas => run.demands.senders[*switch] > 0,
+                From::Switches => run.demands.senders[*switch] == 0,
+                From::All => true,
+            };
+            self.of = of;
+            self.list.clear();
+            self.list
+                .extend(run.dag.towards(demand.target).switches().filter(sends));
         }
+        &self.list
     }
+}
+
+/// What a thread needs to make forecasts.
+struct Space {
+    forecast: ForecastSpace,
+    senders: Senders,
 }
