@@ -7,6 +7,7 @@
 mod layering;
 
 use alloc::{boxed::Box, sync::Arc, vec::Vec};
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use ib_wire::Sl;
 
@@ -100,9 +101,7 @@ pub fn route(
         order: up_down_order(fabric, &demands.senders),
         demands,
     };
-    let mut strategies = config.strategies.iter();
-    let found = strategies.find_map(|strategies| run.best(strategies));
-    found
+    run.found()
         .map(|found| run.routes(found))
         .ok_or_else(|| RouteError::TooFewVls {
             engine: config.engine.name(),
@@ -158,14 +157,51 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// The best result of some strategies by the configuration's objective; `None` if the lanes suffice for none.
-    fn best(&self, strategies: &[TreeStrategy]) -> Option<Found<'_>> {
-        let results = parallel::map(self.threads, strategies.len(), |at| {
-            strategies.get(at).and_then(|&strategy| {
-                let balance = self.balance(strategy)?;
-                self.layer(strategy, balance)
-            })
-        });
+    /// The best result of the first strategies, or else that of the others; `None` if the lanes suffice for none.
+    fn found(&self) -> Option<Found<'_>> {
+        let is_needless = AtomicBool::new(false);
+        let [first, rest] = self.config.strategies;
+        let workers = parallel::workers(self.threads, self.fabric.num_switches());
+        if workers == 1 || !self.demands.is_direct(self.fabric) {
+            let found = self.best(first, self.results(first, 0, &is_needless));
+            return found.or_else(|| self.best(rest, self.results(rest, 0, &is_needless)));
+        }
+        // Trees of direct networks often need too many lanes, and threads have little to share while that is found out.
+        let all = [first, rest].concat();
+        let mut results = self.results(&all, first.len(), &is_needless);
+        let others = results.split_off(results.len().min(first.len()));
+        self.best(first, results)
+            .or_else(|| self.best(rest, others))
+    }
+
+    /// The result of each strategy that chooses its trees without a look at lanes. From number `ahead` on, if there are any,
+    /// results are needless once there is one below that, which `is_needless` tells all of them.
+    fn results(
+        &self,
+        strategies: &[TreeStrategy],
+        ahead: usize,
+        is_needless: &AtomicBool,
+    ) -> Vec<Option<Found<'_>>> {
+        let never = AtomicBool::new(false);
+        parallel::map(self.threads, strategies.len(), |at| {
+            let strategy = *strategies.get(at)?;
+            let balance = self.balance(strategy)?;
+            if at < ahead {
+                let found = self.layer(strategy, balance, &never)?;
+                is_needless.store(true, Relaxed);
+                return Some(found);
+            }
+            self.layer(strategy, balance, is_needless)
+        })
+    }
+
+    /// The best of some strategies by the configuration's objective; `results` has those of the strategies that choose
+    /// their trees without a look at lanes.
+    fn best<'a>(
+        &'a self,
+        strategies: &[TreeStrategy],
+        results: Vec<Option<Found<'a>>>,
+    ) -> Option<Found<'a>> {
         let mut results: Vec<Found<'_>> = results.into_iter().flatten().collect();
         let by_port = results
             .iter()
@@ -208,9 +244,14 @@ impl Run<'_> {
         Lanes::new(self.fabric, &self.layout, &self.order, self.config.lanes)
     }
 
-    /// Gives lanes to chosen trees; `None` if the lanes do not suffice.
-    fn layer<'a>(&'a self, strategy: TreeStrategy, balance: Balance<'a>) -> Option<Found<'a>> {
-        let (used, lanes) = Layering::new(self, &balance).layer()?;
+    /// Gives lanes to chosen trees; `None` if the lanes do not suffice, or if the result becomes needless.
+    fn layer<'a>(
+        &'a self,
+        strategy: TreeStrategy,
+        balance: Balance<'a>,
+        is_needless: &AtomicBool,
+    ) -> Option<Found<'a>> {
+        let (used, lanes) = Layering::new(self, &balance, is_needless).layer()?;
         Some(Found {
             strategy,
             load: max_load(&balance.load()),

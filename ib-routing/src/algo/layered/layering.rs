@@ -5,6 +5,10 @@
 //! [forecast](Lanes::forecast) the lanes of many trees side by side.
 
 use alloc::vec::Vec;
+use core::{
+    mem,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+};
 
 use super::Run;
 use crate::{
@@ -49,6 +53,8 @@ struct Work {
 pub(super) struct Layering<'a> {
     run: &'a Run<'a>,
     balance: &'a Balance<'a>,
+    /// Set if another thread finds that nobody needs the result.
+    is_needless: &'a AtomicBool,
     lanes: Lanes<'a>,
     lanes_of_trees: TreeLanes,
     /// Trees in which a switch without CAs has no lane yet.
@@ -56,17 +62,23 @@ pub(super) struct Layering<'a> {
 }
 
 impl<'a> Layering<'a> {
-    pub(super) fn new(run: &'a Run<'a>, balance: &'a Balance<'a>) -> Self {
+    pub(super) fn new(
+        run: &'a Run<'a>,
+        balance: &'a Balance<'a>,
+        is_needless: &'a AtomicBool,
+    ) -> Self {
         Self {
             run,
             balance,
+            is_needless,
             lanes: run.lanes(),
             lanes_of_trees: TreeLanes::new(run.demands.trees.len()),
             open: Vec::new(),
         }
     }
 
-    /// The number of lanes in use, and those of all paths; `None` if the lanes do not suffice.
+    /// The number of lanes in use, and those of all paths; `None` if the lanes do not suffice, or if the
+    /// result becomes needless.
     pub(super) fn layer(mut self) -> Option<(u8, TreeLanes)> {
         let trees = self.run.demands.trees.iter().enumerate();
         let jobs = trees.map(|(number, demand)| Job {
@@ -79,7 +91,7 @@ impl<'a> Layering<'a> {
         });
         let jobs: Vec<Job> = jobs.collect();
         self.layer_all(&jobs)?;
-        let open = core::mem::take(&mut self.open).into_iter();
+        let open = mem::take(&mut self.open).into_iter();
         let jobs = open.map(|number| Job {
             number,
             from: From::Switches,
@@ -89,7 +101,7 @@ impl<'a> Layering<'a> {
         Some((self.lanes.used(), self.lanes_of_trees))
     }
 
-    /// Gives lanes to trees, one after the other; `None` if the lanes do not suffice.
+    /// Gives lanes to trees, one after the other; `None` as for [`layer`](Self::layer).
     fn layer_all(&mut self, mut jobs: &[Job]) -> Option<()> {
         let switches = self.run.fabric.num_switches();
         let workers = parallel::workers(self.run.threads, jobs.len());
@@ -102,6 +114,9 @@ impl<'a> Layering<'a> {
         // A forecast fails if a dependency that it assumed is refused. While that is likely, it is not worth its time.
         let mut is_likely = true;
         while !jobs.is_empty() {
+            if self.is_needless.load(Relaxed) {
+                return None;
+            }
             let count = if is_likely { BATCH } else { BATCH * workers };
             let (now, later) = jobs.split_at(count.min(jobs.len()));
             jobs = later;
