@@ -5,13 +5,13 @@
 //! engine's [`LayeredConfig`].
 
 mod layering;
+mod limits;
 
 use alloc::{boxed::Box, sync::Arc, vec::Vec};
-use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use ib_wire::Sl;
 
-use self::layering::Layering;
+use self::{layering::Layering, limits::Limits};
 use crate::{
     algo::{
         balance::{Balance, max_load},
@@ -121,6 +121,9 @@ struct Found<'a> {
     lanes: TreeLanes,
 }
 
+/// A result for each of some strategies; `None` where the lanes do not suffice, or where it cannot be taken.
+type Results<'a> = Vec<Option<Found<'a>>>;
+
 enum Trees<'a> {
     Balanced(Box<Balance<'a>>),
     Grown(Choices),
@@ -133,15 +136,6 @@ impl Trees<'_> {
             Self::Grown(choices) => choices,
         }
     }
-}
-
-/// The limits that a result must keep to be taken in place of those before it.
-#[derive(Clone, Copy, Debug)]
-struct Limits {
-    /// The most lanes.
-    lanes: u8,
-    /// What the [`rank`](Run::rank) must be below; `None` if there is no result yet.
-    rank: Option<(u8, u64)>,
 }
 
 struct Run<'a> {
@@ -159,73 +153,120 @@ struct Run<'a> {
 impl Run<'_> {
     /// The best result of the first strategies, or else that of the others; `None` if the lanes suffice for none.
     fn found(&self) -> Option<Found<'_>> {
-        let is_needless = AtomicBool::new(false);
         let [first, rest] = self.config.strategies;
-        let workers = parallel::workers(self.threads, self.fabric.num_switches());
-        if workers == 1 || !self.demands.is_direct(self.fabric) {
-            let found = self.best(first, self.results(first, 0, &is_needless));
-            return found.or_else(|| self.best(rest, self.results(rest, 0, &is_needless)));
+        if self.is_side_by_side() {
+            let (first, rest) = self.side_by_side(first, rest);
+            return self.best(first).or_else(|| self.best(rest));
         }
-        // Trees of direct networks often need too many lanes, and threads have little to share while that is found out.
-        let all = [first, rest].concat();
-        let mut results = self.results(&all, first.len(), &is_needless);
-        let others = results.split_off(results.len().min(first.len()));
-        self.best(first, results)
-            .or_else(|| self.best(rest, others))
+        let found = self.best(self.in_turn(first));
+        found.or_else(|| self.best(self.in_turn(rest)))
     }
 
-    /// The result of each strategy that chooses its trees without a look at lanes. From number `ahead` on, if there are any,
-    /// results are needless once there is one below that, which `is_needless` tells all of them.
-    fn results(
+    /// Returns true if threads had better look at all strategies at the same time.
+    ///
+    /// Trees of direct networks often need too many lanes, and threads have little to share while that is found out.
+    fn is_side_by_side(&self) -> bool {
+        let workers = parallel::workers(self.threads, self.fabric.num_switches());
+        workers > 1 && self.demands.is_direct(self.fabric)
+    }
+
+    /// The number of strategies that threads look at side by side until the result is found.
+    fn num_side_by_side(&self) -> usize {
+        match self.is_side_by_side() {
+            true => self.config.strategies.iter().map(|of| of.len()).sum(),
+            false => 1,
+        }
+    }
+
+    /// The results of the first strategies, and of the others: none where the first have one.
+    fn side_by_side(
         &self,
-        strategies: &[TreeStrategy],
-        ahead: usize,
-        is_needless: &AtomicBool,
-    ) -> Vec<Option<Found<'_>>> {
-        let never = AtomicBool::new(false);
-        parallel::map(self.threads, strategies.len(), |at| {
-            let strategy = *strategies.get(at)?;
-            let balance = self.balance(strategy)?;
-            if at < ahead {
-                let found = self.layer(strategy, balance, &never)?;
-                is_needless.store(true, Relaxed);
-                return Some(found);
-            }
-            self.layer(strategy, balance, is_needless)
-        })
+        first: &[TreeStrategy],
+        rest: &[TreeStrategy],
+    ) -> (Results<'_>, Results<'_>) {
+        let (of_first, of_rest) = (Limits::new(), Limits::new());
+        let mut results = parallel::map(self.threads, first.len() + rest.len(), |at| {
+            let Some(&strategy) = first.get(at) else {
+                return self.result(*rest.get(at - first.len())?, &of_rest);
+            };
+            let found = self.result(strategy, &of_first)?;
+            of_rest.end();
+            Some(found)
+        });
+        let others = results.split_off(first.len());
+        (results, others)
     }
 
-    /// The best of some strategies by the configuration's objective; `results` has those of the strategies that choose
-    /// their trees without a look at lanes.
-    fn best<'a>(
-        &'a self,
-        strategies: &[TreeStrategy],
-        results: Vec<Option<Found<'a>>>,
-    ) -> Option<Found<'a>> {
+    /// The results of some strategies. Trees that reuse turns are looked at last: they take the longest to choose, and most
+    /// often exceed the limits early.
+    fn in_turn(&self, strategies: &[TreeStrategy]) -> Results<'_> {
+        let limits = Limits::new();
+        let (last, first): (Vec<_>, Vec<_>) = strategies
+            .iter()
+            .partition(|&&strategy| strategy == TreeStrategy::ReuseTurns);
+        let mut results = parallel::map(self.threads, first.len(), |at| {
+            self.result(*first.get(at)?, &limits)
+        });
+        // A result that came before that by ports did not set its limit.
+        for found in results.iter().flatten() {
+            self.limit(found.strategy, Some(found), &limits);
+        }
+        results.extend(last.into_iter().map(|last| self.result(last, &limits)));
+        results
+    }
+
+    /// The best of some results by the configuration's objective.
+    fn best<'a>(&self, results: Results<'a>) -> Option<Found<'a>> {
         let mut results: Vec<Found<'_>> = results.into_iter().flatten().collect();
         let by_port = results
             .iter()
             .find(|found| found.strategy == TreeStrategy::ByPort);
-        let lanes = match (self.config.objective, by_port) {
-            (Objective::LoadOnFewLanes, Some(found)) => found.used,
-            _ => u8::MAX,
-        };
+        let lanes = self.most_lanes(by_port);
         results.retain(|found| found.used <= lanes);
-        let rank = |found: &Found<'_>| self.rank(found.used, found.load);
-        let best = results.into_iter().min_by_key(rank);
-        if !strategies.contains(&TreeStrategy::ReuseTurns) {
-            return best;
-        }
-        // These trees take the longest to choose. Most often they exceed the limits early.
-        let rank = best.as_ref().map(rank);
-        self.reuse_turns(Limits { lanes, rank }).or(best)
+        results
+            .into_iter()
+            .min_by_key(|found| self.rank(found.used, found.load))
     }
 
-    /// The measure of a result: the lowest is the best.
+    /// The most lanes that a result may use, by that of [`TreeStrategy::ByPort`].
+    fn most_lanes(&self, by_port: Option<&Found<'_>>) -> u8 {
+        match (self.config.objective, by_port) {
+            (Objective::LoadOnFewLanes, Some(found)) => found.used,
+            _ => u8::MAX,
+        }
+    }
+
+    /// The measure of a result: the lowest is the best, and the first among equals.
     fn rank(&self, used: u8, load: u64) -> (u8, u64) {
         match self.config.objective {
             Objective::Load | Objective::LoadOnFewLanes => (0, load),
             Objective::Lanes => (used, load),
+        }
+    }
+
+    /// The result of a strategy, within the limits, which it lowers.
+    fn result(&self, strategy: TreeStrategy, limits: &Limits) -> Option<Found<'_>> {
+        let found = match self.balance(strategy) {
+            Some(balance) => self.layer(strategy, balance, limits),
+            None => self.reuse_turns(limits),
+        };
+        self.limit(strategy, found.as_ref(), limits);
+        found
+    }
+
+    /// Lowers the limits by a result. They are limits of trees that reuse turns, which come last.
+    fn limit(&self, strategy: TreeStrategy, found: Option<&Found<'_>>, limits: &Limits) {
+        if strategy == TreeStrategy::ByPort {
+            limits.set_lanes(self.most_lanes(found));
+        }
+        let most_lanes = match self.config.objective {
+            Objective::LoadOnFewLanes => limits.lanes(),
+            Objective::Load | Objective::Lanes => Some(u8::MAX),
+        };
+        if let (Some(found), Some(most_lanes)) = (found, most_lanes)
+            && found.used <= most_lanes
+        {
+            limits.lower_rank(self.rank(found.used, found.load));
         }
     }
 
@@ -249,9 +290,9 @@ impl Run<'_> {
         &'a self,
         strategy: TreeStrategy,
         balance: Balance<'a>,
-        is_needless: &AtomicBool,
+        limits: &Limits,
     ) -> Option<Found<'a>> {
-        let (used, lanes) = Layering::new(self, &balance, is_needless).layer()?;
+        let (used, lanes) = Layering::new(self, &balance, limits).layer()?;
         Some(Found {
             strategy,
             load: max_load(&balance.load()),
@@ -263,7 +304,7 @@ impl Run<'_> {
 
     /// Chooses trees that reuse the turns of earlier ones; `None` if the lanes do not suffice, or if the result would
     /// exceed the limits.
-    fn reuse_turns(&self, limits: Limits) -> Option<Found<'_>> {
+    fn reuse_turns(&self, limits: &Limits) -> Option<Found<'_>> {
         let Self {
             config,
             fabric,
@@ -288,7 +329,7 @@ impl Run<'_> {
             });
             // Neither lanes nor load become less with more trees.
             let rank = self.rank(lanes.used(), highest);
-            if lanes.used() > limits.lanes || limits.rank.is_some_and(|best| best <= rank) {
+            if !limits.allow(lanes.used(), rank) {
                 return None;
             }
             for &switch in tree.order() {

@@ -5,12 +5,9 @@
 //! [forecast](Lanes::forecast) the lanes of many trees side by side.
 
 use alloc::vec::Vec;
-use core::{
-    mem,
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
-};
+use core::mem;
 
-use super::Run;
+use super::{Run, limits::Limits};
 use crate::{
     algo::{
         balance::Balance,
@@ -53,8 +50,7 @@ struct Work {
 pub(super) struct Layering<'a> {
     run: &'a Run<'a>,
     balance: &'a Balance<'a>,
-    /// Set if another thread finds that nobody needs the result.
-    is_needless: &'a AtomicBool,
+    limits: &'a Limits,
     lanes: Lanes<'a>,
     lanes_of_trees: TreeLanes,
     /// Trees in which a switch without CAs has no lane yet.
@@ -62,15 +58,11 @@ pub(super) struct Layering<'a> {
 }
 
 impl<'a> Layering<'a> {
-    pub(super) fn new(
-        run: &'a Run<'a>,
-        balance: &'a Balance<'a>,
-        is_needless: &'a AtomicBool,
-    ) -> Self {
+    pub(super) fn new(run: &'a Run<'a>, balance: &'a Balance<'a>, limits: &'a Limits) -> Self {
         Self {
             run,
             balance,
-            is_needless,
+            limits,
             lanes: run.lanes(),
             lanes_of_trees: TreeLanes::new(run.demands.trees.len()),
             open: Vec::new(),
@@ -105,6 +97,8 @@ impl<'a> Layering<'a> {
     fn layer_all(&mut self, mut jobs: &[Job]) -> Option<()> {
         let switches = self.run.fabric.num_switches();
         let workers = parallel::workers(self.run.threads, jobs.len());
+        // Threads that look at other strategies do not help.
+        let has_help = workers > self.run.num_side_by_side();
         let mut spaces = Spaces::new(workers, |_| Space {
             forecast: ForecastSpace::new(switches),
             senders: Senders::default(),
@@ -114,9 +108,6 @@ impl<'a> Layering<'a> {
         // A forecast fails if a dependency that it assumed is refused. While that is likely, it is not worth its time.
         let mut is_likely = true;
         while !jobs.is_empty() {
-            if self.is_needless.load(Relaxed) {
-                return None;
-            }
             let count = if is_likely { BATCH } else { BATCH * workers };
             let (now, later) = jobs.split_at(count.min(jobs.len()));
             jobs = later;
@@ -131,7 +122,7 @@ impl<'a> Layering<'a> {
             } else {
                 refused = self.layer_batch(now, &mut batch, &mut spaces, &mut senders)?;
             }
-            is_likely = workers == 1 || refused * 8 > now.len();
+            is_likely = !has_help || refused * 8 > now.len();
         }
         Some(())
     }
@@ -193,6 +184,9 @@ impl<'a> Layering<'a> {
 
     /// Gives lanes to one tree.
     fn layer_tree(&mut self, job: Job, tree: &Tree, senders: &[SwitchIdx]) -> Option<()> {
+        if self.limits.is_needless() {
+            return None;
+        }
         let fits = self.lanes.layer(tree, senders);
         self.check(job, fits)?;
         if job.from == From::Cas && !self.lanes.join(tree) {
