@@ -13,11 +13,9 @@ mod walk;
 use alloc::{sync::Arc, vec::Vec};
 use core::{cmp::Reverse, mem};
 
+pub(crate) use self::forecast::{Forecast, ForecastSpace};
+pub use self::installed::layer_routes;
 use self::walk::{Layered, Walk};
-pub use self::{
-    forecast::{Forecast, ForecastSpace},
-    installed::layer_routes,
-};
 use crate::{
     algo::{
         channel_graph::{ChannelGraph, DependencyLayout},
@@ -85,7 +83,7 @@ impl<'a> Lanes<'a> {
 
     /// Number of dependencies that lanes refused in [`layer`](Self::layer), each counted once.
     #[must_use]
-    pub fn refusals(&self) -> usize {
+    pub(crate) fn refusals(&self) -> usize {
         self.refusals
     }
 

@@ -19,19 +19,19 @@ use crate::{
 
 /// Room to make forecasts in.
 #[derive(Clone, Debug)]
-pub struct ForecastSpace(Walk);
+pub(crate) struct ForecastSpace(Walk);
 
 impl ForecastSpace {
     /// Room for the trees of a fabric with so many switches.
     #[must_use]
-    pub fn new(switches: usize) -> Self {
+    pub(crate) fn new(switches: usize) -> Self {
         Self(Walk::new(switches))
     }
 }
 
 /// The lanes of a tree, if lanes admit what is assumed.
 #[derive(Clone, Debug, Default)]
-pub struct Forecast {
+pub(crate) struct Forecast {
     lane: IdxVec<SwitchIdx, u8>,
     found: Layered,
     /// Dependencies that are neither on their lane nor refused there.
@@ -44,7 +44,7 @@ pub struct Forecast {
 
 impl Lanes<'_> {
     /// Forecasts what [`layer`](Self::layer) will do, and [`join`](Self::join) if `joins`.
-    pub fn forecast(
+    pub(crate) fn forecast(
         &self,
         tree: &Tree,
         senders: &[SwitchIdx],
@@ -78,7 +78,7 @@ impl Lanes<'_> {
     }
 
     /// As [`layer`](Self::layer), by a forecast; `None` if the forecast does not come true.
-    pub fn confirm(&mut self, forecast: &Forecast) -> Option<Result<(), usize>> {
+    pub(crate) fn confirm(&mut self, forecast: &Forecast) -> Option<Result<(), usize>> {
         parallel::count(forecast.assumed.len());
         let mut assumed = forecast.assumed.iter();
         if !assumed.all(|&(lane, from, to)| self.admit(lane, from, to)) {
@@ -89,7 +89,7 @@ impl Lanes<'_> {
     }
 
     /// As [`join`](Self::join), by a forecast that came true.
-    pub fn join_by(&mut self, forecast: &Forecast, tree: &Tree) -> bool {
+    pub(crate) fn join_by(&mut self, forecast: &Forecast, tree: &Tree) -> bool {
         if !forecast.is_plain {
             return self.join(tree);
         }
