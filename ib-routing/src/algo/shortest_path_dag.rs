@@ -60,7 +60,7 @@ pub struct ShortestPathDag {
 struct Batch {
     graphs: Vec<Graph>,
     next_hops: IdxVec<NextHopIdx, NextHop>,
-    /// Where each list of [`MANY`] next hops begins and ends.
+    /// The beginning and the end of each list of [`MANY`] next hops.
     long_lists: Vec<(NextHopIdx, NextHopIdx)>,
     /// For each channel the targets to which it leads nearer, a bit each.
     nearer: IdxVec<ChannelIdx, u64>,
@@ -131,7 +131,7 @@ impl Hops {
         Self(NextHop::new(ChannelIdx(first.0), count, Self::LIST))
     }
 
-    /// Where the next hops are listed, if they are.
+    /// The beginning and the end of the list of next hops, if they are in one.
     #[inline(always)]
     fn as_range(self) -> Option<(NextHopIdx, NextHopIdx)> {
         let Self(list) = self;
@@ -410,7 +410,7 @@ impl<'a> DagTo<'a> {
         self.graph.hops[switch].as_slice(self.next_hops)
     }
 
-    /// As [`next_hops`](Self::next_hops), with what is known of them where they are many. `fans` are those for this target.
+    /// As [`next_hops`](Self::next_hops), with their [`Fan`] if they are many. `fans` are those for this target.
     #[inline(always)]
     #[must_use]
     pub(crate) fn few_or_many(self, switch: SwitchIdx, fans: &'a BatchFans) -> NextHops<'a> {

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// The twin: a search through all loads.
+        /// The reference is a search through all loads.
         #[test]
         fn the_busiest_channel_is_the_first_with_the_highest_load(
             mut load in prop::collection::vec(0..20_u64, 1..300),

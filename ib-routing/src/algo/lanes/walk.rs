@@ -29,7 +29,7 @@ enum Fit {
     No,
 }
 
-/// What [`Walk::layer`] found.
+/// The result of [`Walk::layer`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Layered {
     /// Number of paths that fit on no lane.

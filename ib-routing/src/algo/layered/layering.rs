@@ -39,7 +39,7 @@ struct Job {
     from: From,
 }
 
-/// A tree, and what is known of its lanes.
+/// A tree, and the forecast of its lanes.
 struct Work {
     job: Job,
     tree: Tree,
@@ -235,7 +235,7 @@ impl Senders {
     }
 }
 
-/// What a thread needs to make forecasts.
+/// Room in which a thread makes forecasts.
 struct Space {
     forecast: ForecastSpace,
     senders: Senders,

@@ -1,4 +1,4 @@
-//! What is known of other results while one is looked for.
+//! Limits that other results set while one is looked for.
 
 use core::sync::atomic::{
     AtomicBool, AtomicU8, AtomicU64,
@@ -16,7 +16,7 @@ pub(super) struct Limits {
     has_lanes: AtomicBool,
     /// The most lanes.
     lanes: AtomicU8,
-    /// What the rank must be below.
+    /// The rank must be below this.
     rank: AtomicU64,
 }
 

@@ -1,7 +1,7 @@
 //! Next hops of switches that have many: the leaves and spines of fat trees.
 //!
 //! In a fat tree many switches have the same switches at the ends of their next hops: all leaves of a pod lead to its
-//! spines. What is known of these is looked up once for all.
+//! spines. The weights of these are looked up once for all.
 
 use alloc::{vec, vec::Vec};
 use core::ops::Range;
@@ -76,12 +76,12 @@ impl Fans {
 /// The fans of a batch of targets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BatchFans {
-    /// What is known of the fan whose list begins among each [`MANY`] next hops: no more than one does.
+    /// For each [`MANY`] next hops the fan whose list begins among them: no more than one does.
     entries: Vec<Entry>,
     ends: Vec<SwitchIdx>,
 }
 
-/// What is known of a fan.
+/// The channels and ends of a fan.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
     channels: Option<ChannelIdx>,

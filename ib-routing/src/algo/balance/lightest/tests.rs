@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 proptest! {
-    /// The twin: a search through all keys for each tree.
+    /// The reference is a search through all keys for each tree.
     #[test]
     fn every_tree_takes_the_first_of_the_lightest_next_hops(
         next_hops in prop::collection::vec((0..40_u64, 0..40_u64), 0..60),

@@ -11,13 +11,13 @@ use crate::{
     options::RouteOptions,
 };
 
-/// The twin: loads and weights of plain numbers, and a search through all next hops for each tree.
-struct Twin {
+/// A reference: loads and weights of plain numbers, and a search through all next hops for each tree.
+struct Reference {
     load: IdxVec<ChannelIdx, u64>,
     senders: IdxVec<SwitchIdx, u64>,
 }
 
-impl Twin {
+impl Reference {
     /// Chooses the trees of a group; returns the channel of each switch in each tree.
     fn choose(&mut self, group: Group, towards: DagTo<'_>) -> Vec<(SwitchIdx, Vec<ChannelIdx>)> {
         let mut weight: IdxVec<SwitchIdx, u64> = IdxVec::filled(self.senders.len(), 0);
@@ -100,20 +100,20 @@ fn trees_of_fat_trees_are_those_of_plain_searches() {
             let dag = ShortestPathDag::new(&fabric, &RouteOptions::default());
             let mut chooser = TreeChooser::new(&fabric, &dag, &demands.senders, false);
             let mut choices = Choices::new(&fabric, &demands.trees);
-            let mut twin = Twin {
+            let mut reference = Reference {
                 load: chooser.load(),
                 senders: demands.senders.clone(),
             };
             for group in groups(&demands.trees, SIDE_BY_SIDE) {
                 let towards = dag.towards(group.target);
                 chooser.choose(group, towards, choices.block(group.first, group.count));
-                for (switch, channels) in twin.choose(group, towards) {
+                for (switch, channels) in reference.choose(group, towards) {
                     for (tree, channel) in (group.first..).zip(channels) {
                         assert_eq!(choices.channel(tree, switch), Some(channel), "{spec}");
                     }
                 }
             }
-            assert_eq!(chooser.load(), twin.load, "{spec}");
+            assert_eq!(chooser.load(), reference.load, "{spec}");
             for group in groups(&demands.trees, SIDE_BY_SIDE) {
                 let towards = dag.towards(group.target);
                 chooser.take_back(group, towards, choices.block(group.first, group.count));
