@@ -1,7 +1,7 @@
 //! Limits that other results set while one is looked for.
 
 use core::sync::atomic::{
-    AtomicBool, AtomicU8, AtomicU64,
+    AtomicBool, AtomicU8, AtomicU32,
     Ordering::{Acquire, Relaxed, Release},
 };
 
@@ -17,7 +17,7 @@ pub(super) struct Limits {
     /// The most lanes.
     lanes: AtomicU8,
     /// The rank must be below this.
-    rank: AtomicU64,
+    rank: AtomicU32,
 }
 
 impl Limits {
@@ -27,7 +27,7 @@ impl Limits {
             is_needless: AtomicBool::new(false),
             has_lanes: AtomicBool::new(false),
             lanes: AtomicU8::new(u8::MAX),
-            rank: AtomicU64::new(u64::MAX),
+            rank: AtomicU32::new(u32::MAX),
         }
     }
 
@@ -61,11 +61,45 @@ impl Limits {
     /// Returns true if a result that needs so many lanes, and has this rank or a higher one, can be taken.
     pub(super) fn allow(&self, lanes: u8, rank: (u8, u64)) -> bool {
         let most = self.lanes().unwrap_or(u8::MAX);
-        !self.is_needless() && lanes <= most && packed(rank) < self.rank.load(Relaxed)
+        let (_, load) = rank;
+        let may_be_lower = packed(rank) < self.rank.load(Relaxed) || load >= MOST_LOAD;
+        !self.is_needless() && lanes <= most && may_be_lower
     }
 }
 
-/// A rank as one number. A load is far below 2^56: there are fewer than 2^16 LIDs.
-fn packed((lanes, load): (u8, u64)) -> u64 {
-    u64::from(lanes) << 56 | load
+/// Loads from here on are not told apart: a result with such a load may always be taken.
+const MOST_LOAD: u64 = (1 << LOAD_BITS) - 1;
+
+/// Bits of a load in a packed rank.
+const LOAD_BITS: u32 = 24;
+
+/// A rank as one number, of 32 bits, which all processors can compare and swap.
+fn packed((lanes, load): (u8, u64)) -> u32 {
+    u32::from(lanes) << LOAD_BITS | load.min(MOST_LOAD) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_is_in_vain_only_if_another_is_at_least_as_good() {
+        for (rank, other, is_allowed) in [
+            ((0, 4), (0, 5), true),
+            ((0, 5), (0, 5), false),
+            ((0, 6), (0, 5), false),
+            ((1, 4), (0, 5), false),
+            ((1, 9), (2, 5), true),
+            ((1, MOST_LOAD + 1), (1, MOST_LOAD + 2), true),
+            ((1, MOST_LOAD - 1), (1, MOST_LOAD + 2), true),
+            ((1, 5), (0, MOST_LOAD), false),
+        ] {
+            let limits = Limits::new();
+            assert!(limits.allow(9, rank));
+            limits.lower_rank(other);
+            assert_eq!(limits.allow(9, rank), is_allowed, "{rank:?}, {other:?}");
+            limits.set_lanes(8);
+            assert!(!limits.allow(9, rank));
+        }
+    }
 }
