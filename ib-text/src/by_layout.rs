@@ -10,7 +10,7 @@ const HASHES: usize = 1 << HASH_BITS;
 
 /// A value for each layout that was seen.
 ///
-/// Layouts are told apart by their addresses, and found by a hash of the address.
+/// The address of a layout is its identity: the same layout at two addresses has two values. A hash of the address finds it.
 #[derive(Debug)]
 pub(crate) struct ByLayout<T> {
     entries: Vec<(&'static Layout, T)>,

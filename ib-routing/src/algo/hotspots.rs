@@ -10,7 +10,6 @@ mod busiest;
 use alloc::vec::Vec;
 
 use self::busiest::Busiest;
-
 use crate::{
     algo::{
         choices::Choices,

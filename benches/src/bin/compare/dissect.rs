@@ -182,7 +182,7 @@ impl Drop for OneProcessor {
     }
 }
 
-/// The number that stands for the thread that asks.
+/// The process number 0, by which the system means the calling thread.
 const CALLING_THREAD: Pid = Pid::from_raw(0);
 
 /// Nanoseconds of processor time a case of a run whose output goes nowhere.

@@ -198,8 +198,8 @@ impl<'a> Layering<'a> {
 
     /// Returns `None` if lanes do not suffice for paths that must fit.
     ///
-    /// Where they do not suffice for the little traffic from and to switches, it shares the first: the routes still arrive,
-    /// and the verification names the cycle.
+    /// Traffic from and to switches, which is little, shares the first lane if the lanes do not suffice: the routes still
+    /// arrive, and the verification names the cycle.
     fn check(&self, job: Job, fits: Result<(), usize>) -> Option<()> {
         let must_fit = job.from == From::Cas || self.run.config.with_switches;
         (fits.is_ok() || !must_fit).then_some(())

@@ -67,7 +67,8 @@ impl Limits {
     }
 }
 
-/// Loads from here on are not told apart: a result with such a load may always be taken.
+/// The highest load that a packed rank can hold. Higher loads are packed as this one, so a load that reaches it excludes no
+/// result.
 const MOST_LOAD: u64 = (1 << LOAD_BITS) - 1;
 
 /// Bits of a load in a packed rank.
