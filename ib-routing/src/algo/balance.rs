@@ -9,25 +9,29 @@
 //! Hoefler, Schneider and Lumsdaine, "Optimized Routing for Large-Scale InfiniBand Networks", 2009, for the
 //! choice by the load of earlier trees.
 
+mod divided;
 mod even_split;
 mod lightest;
 mod lower_bound;
+mod parts;
 mod tree_chooser;
 
-use alloc::vec::Vec;
+use alloc::{boxed::Box, vec::Vec};
 
 use ib_wire::random::SplitMix64;
 
 use self::{
+    divided::{Divided, Pass},
     lower_bound::lower_bound,
-    tree_chooser::{Group, SIDE_BY_SIDE, TreeChooser, groups},
+    tree_chooser::{Group, SIDE_BY_SIDE, TreeChooser, Visit, groups},
 };
 use crate::{
     algo::{
-        choices::{ChoiceBlock, Choices},
+        choices::Choices,
         demands::Demands,
         hotspots::Hotspots,
-        shortest_path_dag::{DagTo, ShortestPathDag, Tree},
+        parallel,
+        shortest_path_dag::{Fans, ShortestPathDag, Tree},
     },
     fabric::Fabric,
     index::{ChannelIdx, IdxVec},
@@ -75,20 +79,48 @@ pub fn max_load(load: &IdxVec<ChannelIdx, u64>) -> u64 {
 }
 
 /// A chosen tree for every demand, and the load of all together.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Balance<'a> {
     fabric: &'a Fabric,
     dag: &'a ShortestPathDag,
     demands: &'a Demands,
+    /// Next hops of switches that have many; none in a direct network.
+    fans: Fans,
     choices: Choices,
-    chooser: TreeChooser,
+    chooser: Chooser,
+}
+
+/// What chooses trees, and knows the load of those chosen so far.
+#[derive(Debug)]
+enum Chooser {
+    /// One thread, for all switches.
+    Whole(Box<TreeChooser>),
+    /// Several threads. Direct networks have few switches of the same distance from a target, so they are not divided.
+    Divided(Box<Divided>),
+}
+
+impl Chooser {
+    fn new(workers: usize, fabric: &Fabric, demands: &Demands) -> Self {
+        let (senders, is_direct) = (&demands.senders, demands.is_direct(fabric));
+        let parts = workers.min(fabric.num_switches() / parts::SMALLEST);
+        if is_direct || parts <= 1 {
+            Self::Whole(Box::new(TreeChooser::new(fabric, senders, is_direct)))
+        } else {
+            Self::Divided(Box::new(Divided::new(fabric, senders, parts)))
+        }
+    }
 }
 
 impl<'a> Balance<'a> {
-    /// Chooses trees by load.
+    /// Chooses trees by load, on up to `workers` threads of this pool.
     #[must_use]
-    pub fn new(fabric: &'a Fabric, dag: &'a ShortestPathDag, demands: &'a Demands) -> Self {
-        let mut balance = Self::empty(fabric, dag, demands);
+    pub fn new(
+        workers: usize,
+        fabric: &'a Fabric,
+        dag: &'a ShortestPathDag,
+        demands: &'a Demands,
+    ) -> Self {
+        let mut balance = Self::empty(workers, fabric, dag, demands);
         let rounds = rounds(balance.choices.len());
         // One tree after the other is better, and several at once are faster.
         let side_by_side = if rounds == 1 { SIDE_BY_SIDE } else { 1 };
@@ -112,10 +144,7 @@ impl<'a> Balance<'a> {
                 random.shuffle(&mut groups);
             }
             if round > 0 || !expects {
-                for &group in &groups {
-                    balance.visit(group, TreeChooser::take_back);
-                    balance.visit(group, TreeChooser::choose);
-                }
+                balance.pass(Pass::Again, &groups);
             }
             balance.relieve(room);
             load = balance.load();
@@ -133,35 +162,59 @@ impl<'a> Balance<'a> {
             }
         }
         balance.choices = best.1;
-        balance.chooser.set_load(&best.2);
+        balance.set_load(&best.2);
         balance
     }
 
-    /// Chooses the first channel everywhere, by port. Where the ports of all switches are numbered
-    /// alike, as on grids, paths keep an order of dimensions by that and depend on few lanes.
+    /// Chooses the first channel everywhere, by port, on up to `workers` threads of this pool. Where the ports of all
+    /// switches are numbered alike, as on grids, paths keep an order of dimensions by that and depend on few lanes.
     #[must_use]
-    pub fn by_port(fabric: &'a Fabric, dag: &'a ShortestPathDag, demands: &'a Demands) -> Self {
-        let mut balance = Self::empty(fabric, dag, demands);
-        for group in groups(&demands.trees, SIDE_BY_SIDE) {
-            balance.visit(group, TreeChooser::choose_first);
-        }
+    pub fn by_port(
+        workers: usize,
+        fabric: &'a Fabric,
+        dag: &'a ShortestPathDag,
+        demands: &'a Demands,
+    ) -> Self {
+        let mut balance = Self::empty(workers, fabric, dag, demands);
+        balance.pass(Pass::First, &groups(&demands.trees, SIDE_BY_SIDE));
         balance
     }
 
-    fn empty(fabric: &'a Fabric, dag: &'a ShortestPathDag, demands: &'a Demands) -> Self {
+    fn empty(
+        workers: usize,
+        fabric: &'a Fabric,
+        dag: &'a ShortestPathDag,
+        demands: &'a Demands,
+    ) -> Self {
+        let is_direct = demands.is_direct(fabric);
         Self {
             fabric,
             dag,
             demands,
+            fans: if is_direct {
+                Fans::default()
+            } else {
+                dag.fans()
+            },
             choices: Choices::new(fabric, &demands.trees),
-            chooser: TreeChooser::new(fabric, dag, &demands.senders, demands.is_direct(fabric)),
+            chooser: Chooser::new(workers, fabric, demands),
         }
     }
 
     /// Routes on every channel.
     #[must_use]
     pub fn load(&self) -> IdxVec<ChannelIdx, u64> {
-        self.chooser.load()
+        match &self.chooser {
+            Chooser::Whole(chooser) => chooser.load(),
+            Chooser::Divided(divided) => divided.load(),
+        }
+    }
+
+    fn set_load(&mut self, load: &IdxVec<ChannelIdx, u64>) {
+        match &mut self.chooser {
+            Chooser::Whole(chooser) => chooser.set_load(load),
+            Chooser::Divided(divided) => divided.set_load(self.fabric, load),
+        }
     }
 
     /// The channel that each switch takes in each tree.
@@ -176,6 +229,7 @@ impl<'a> Balance<'a> {
             return;
         };
         tree.reset(self.fabric, demand.target);
+        parallel::count(self.fabric.num_switches());
         for switch in self.dag.towards(demand.target).switches() {
             if let Some(channel) = self.choices.channel(number, switch) {
                 tree.take(switch, channel);
@@ -183,15 +237,45 @@ impl<'a> Balance<'a> {
         }
     }
 
-    /// Does something with the trees of a group.
-    fn visit<R>(
-        &mut self,
-        group: Group,
-        visit: impl Fn(&mut TreeChooser, Group, DagTo<'_>, ChoiceBlock<'_>) -> R,
-    ) -> R {
-        let towards = self.dag.towards(group.target);
-        let choices = self.choices.block(group.first, group.count);
-        visit(&mut self.chooser, group, towards, choices)
+    /// Does the same with the trees of all groups, one after the other.
+    fn pass(&mut self, pass: Pass, groups: &[Group]) {
+        let (chooser, visits) = self.visits(groups);
+        let chooser = match chooser {
+            Chooser::Whole(chooser) => chooser,
+            Chooser::Divided(divided) => return divided.pass(pass, &visits.collect::<Vec<_>>()),
+        };
+        for visit in visits {
+            match pass {
+                Pass::First => chooser.choose_first(visit),
+                Pass::ByLoad => chooser.choose(visit),
+                Pass::Again => {
+                    chooser.take_back(visit);
+                    chooser.choose(visit);
+                }
+            }
+        }
+    }
+
+    /// What it takes to choose the trees of groups.
+    fn visits<'g>(
+        &'g mut self,
+        groups: &'g [Group],
+    ) -> (&'g mut Chooser, impl Iterator<Item = Visit<'g>> + Clone) {
+        let Self {
+            dag,
+            fans,
+            choices,
+            chooser,
+            ..
+        } = self;
+        let (dag, fans, choices) = (*dag, &*fans, choices.shared());
+        let visit = move |&group: &Group| Visit {
+            group,
+            towards: dag.towards(group.target),
+            fans: fans.towards(group.target),
+            choices: choices.block(group.first, group.count),
+        };
+        (chooser, groups.iter().map(visit))
     }
 
     /// Chooses all trees so that every switch keeps close to an even split, if that split loads all channels alike.
@@ -202,32 +286,34 @@ impl<'a> Balance<'a> {
         if !is_even(&self.dag.uses(self.fabric)) {
             return false;
         }
-        for &group in groups {
-            self.visit(group, TreeChooser::choose_evenly);
+        let (Chooser::Whole(chooser), visits) = self.visits(groups) else {
+            return false;
+        };
+        for visit in visits {
+            chooser.choose_evenly(visit);
         }
-        let is_alike = is_even(&self.chooser.even_split());
-        self.chooser.end_choosing_evenly(is_alike);
+        let is_alike = is_even(&chooser.even_split());
+        chooser.end_choosing_evenly(is_alike);
         is_alike
     }
 
     /// Chooses all trees by load, those that are not yet chosen being expected to split evenly if `expects`.
     fn choose_by_load(&mut self, groups: &[Group], expects: bool) {
+        let (Chooser::Whole(chooser), visits) = self.visits(groups) else {
+            return self.pass(Pass::ByLoad, groups);
+        };
         if !expects {
-            for &group in groups {
-                self.visit(group, TreeChooser::choose);
-            }
+            visits.for_each(|visit| chooser.choose(visit));
             return;
         }
-        let is_loaded = |group: &&Group| group.weight > 0;
-        let expect = |group: &Group| self.visit(*group, TreeChooser::expect);
-        let shares: Vec<Vec<u64>> = groups.iter().filter(is_loaded).map(expect).collect();
-        for (&group, shares) in groups.iter().filter(is_loaded).zip(shares) {
-            self.visit(group, |chooser, group, towards, choices| {
-                chooser.choose_expected(group, towards, choices, &shares);
-            });
+        let is_loaded = |visit: &Visit<'_>| visit.group.weight > 0;
+        let loaded = visits.clone().filter(is_loaded);
+        let shares: Vec<Vec<u64>> = loaded.clone().map(|visit| chooser.expect(visit)).collect();
+        for (visit, shares) in loaded.zip(shares) {
+            chooser.choose_expected(visit, &shares);
         }
-        for &group in groups.iter().filter(|group| !is_loaded(group)) {
-            self.visit(group, TreeChooser::choose);
+        for visit in visits.filter(|visit| !is_loaded(visit)) {
+            chooser.choose(visit);
         }
     }
 
@@ -240,9 +326,9 @@ impl<'a> Balance<'a> {
             slack: 0,
             room,
         };
-        let mut load = self.chooser.load();
+        let mut load = self.load();
         hotspots.run(&mut self.choices, &mut load, |_, _, _| true);
-        self.chooser.set_load(&load);
+        self.set_load(&load);
     }
 }
 
@@ -274,7 +360,7 @@ mod tests {
             let dag = ShortestPathDag::new(&fabric, &RouteOptions::default());
             let mut routes = Routes::new(&engine::SSSP, &fabric, &lids);
             routes.set_exits(&lids);
-            let balance = Balance::new(&fabric, &dag, &demands);
+            let balance = Balance::new(1, &fabric, &dag, &demands);
             let choices = balance.choices();
             choices.install(1, &fabric, &demands.trees, &mut routes);
             let report = verify(&fabric, &lids, &routes);
@@ -297,7 +383,7 @@ mod tests {
             let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
             let demands = Demands::new(&fabric, &lids, false);
             let dag = ShortestPathDag::new(&fabric, &RouteOptions::default());
-            let max = max_load(&Balance::new(&fabric, &dag, &demands).load());
+            let max = max_load(&Balance::new(1, &fabric, &dag, &demands).load());
             let bound = lower_bound(&fabric, &demands);
             assert!(bound <= max, "{spec}: {bound}, but {max}");
             assert_eq!(bound == max, is_reached, "{spec}: {bound}, and {max}");
@@ -329,7 +415,7 @@ mod tests {
         let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
         let demands = Demands::new(&fabric, &lids, false);
         let dag = ShortestPathDag::new(&fabric, &RouteOptions::default());
-        let load = Balance::new(&fabric, &dag, &demands).load();
+        let load = Balance::new(1, &fabric, &dag, &demands).load();
         let mean = load.iter().sum::<u64>() / load.len() as u64;
         let max = max_load(&load);
         assert!(max * 100 < mean * 103, "{max}, mean {mean}");

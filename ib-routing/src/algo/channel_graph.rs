@@ -15,6 +15,7 @@
 use alloc::{sync::Arc, vec, vec::Vec};
 
 use crate::{
+    algo::parallel,
     fabric::Fabric,
     index::{ChannelIdx, IdxVec, SwitchIdx},
 };
@@ -323,6 +324,7 @@ impl ChannelGraph {
             while word != 0 {
                 let next = ChannelIdx(ends.next.0 + block * 64 + word.trailing_zeros());
                 word &= word - 1;
+                parallel::count(1);
                 let seen = &mut self.seen[next];
                 if *seen == leading {
                     return true;
@@ -346,6 +348,7 @@ impl ChannelGraph {
             while word != 0 {
                 let back = ChannelIdx(ends.siblings.0 + block * 64 + word.trailing_zeros());
                 word &= word - 1;
+                parallel::count(1);
                 let previous = self.layout.ends[back].reverse;
                 let seen = &mut self.seen[previous];
                 if *seen == following {

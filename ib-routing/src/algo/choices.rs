@@ -1,8 +1,10 @@
 //! The channel that each switch takes in each of many trees: one byte each.
 
 use alloc::{vec, vec::Vec};
+use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 use ib_wire::PortNum;
+use zerocopy::{FromBytes, IntoBytes, KnownLayout};
 
 use crate::{
     algo::{demands::Demand, parallel},
@@ -11,10 +13,8 @@ use crate::{
     routes::Routes,
 };
 
-/// The choice of a switch that has none.
-const NO_CHOICE: u8 = u8::MAX;
-
-/// A table of trees by switches: the place of the channel among those of the switch.
+/// A table of trees by switches: the place of the channel among those of the switch, from 1 on, or 0 where a switch has
+/// not chosen. So nothing is written before the first choice, and threads that choose share the time for new memory.
 ///
 /// The trees towards one target lie side by side, switch by switch: they are chosen and installed together.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ impl Choices {
         }
         let first = fabric.switches().indices();
         Self {
-            places: vec![NO_CHOICE; trees.len() * switches],
+            places: vec![0; trees.len() * switches],
             columns,
             first: first.map(|switch| fabric.channel_range(switch).0).collect(),
         }
@@ -80,10 +80,8 @@ impl Choices {
     #[inline]
     #[must_use]
     pub fn channel(&self, tree: usize, switch: SwitchIdx) -> Option<ChannelIdx> {
-        match self.places.get(self.at(tree, switch)) {
-            None | Some(&NO_CHOICE) => None,
-            Some(&place) => Some(ChannelIdx(self.first[switch].0 + u32::from(place))),
-        }
+        let place = self.places.get(self.at(tree, switch))?.checked_sub(1)?;
+        Some(ChannelIdx(self.first[switch].0 + u32::from(place)))
     }
 
     /// Lets a switch take one of its channels.
@@ -93,18 +91,18 @@ impl Choices {
         let at = self.at(tree, switch);
         if let Some(choice) = self.places.get_mut(at) {
             // A switch has 254 ports at most.
-            *choice = place as u8;
+            *choice = place as u8 + 1;
         }
     }
 
-    /// The choices of `count` trees from `first` on, which all have the same target.
-    pub fn block(&mut self, first: usize, count: usize) -> ChoiceBlock<'_> {
-        let column = self.columns.get(first);
-        let (start, step) = column.map_or((usize::MAX, 0), |column| (column.start, column.step));
-        ChoiceBlock {
-            places: self.places.get_mut(start..).unwrap_or_default(),
-            step,
-            count,
+    /// All choices, for threads that choose at different switches at the same time.
+    #[must_use]
+    pub fn shared(&mut self) -> SharedChoices<'_> {
+        let choices = <[Choice]>::mut_from_bytes(&mut self.places);
+        SharedChoices {
+            // Any byte is a choice.
+            choices: choices.map_or(&[], |choices| choices),
+            columns: &self.columns,
         }
     }
 
@@ -121,6 +119,7 @@ impl Choices {
             routes.rows_mut(),
             len,
             |&mut switch, lft| {
+                parallel::count(self.columns.len() + sharing.len());
                 self.fill(fabric, switch, &runs, lft);
                 for sharing in sharing.iter().filter(|sharing| sharing.target != switch) {
                     let entry = lft.get(sharing.first).copied();
@@ -225,10 +224,11 @@ impl Run {
     }
 }
 
-/// The ports of a switch by what [`Choices`] says: that of each channel's place, and none for [`NO_CHOICE`].
+/// The ports of a switch by what [`Choices`] says.
 fn ports_by_place(fabric: &Fabric, switch: SwitchIdx) -> [u8; 256] {
     let mut ports = [PortNum::UNREACHABLE.0; 256];
-    for (port, (_, channel)) in ports.iter_mut().zip(fabric.channels_from(switch)) {
+    let [_, places @ ..] = &mut ports;
+    for (port, (_, channel)) in places.iter_mut().zip(fabric.channels_from(switch)) {
         *port = channel.port.0;
     }
     ports
@@ -244,21 +244,65 @@ fn map_few<const LEN: usize>(from: Option<&[u8]>, to: Option<&mut [u8]>, map: im
     }
 }
 
+/// The choice of a switch in a tree, as in [`Choices`].
+///
+/// A processor stores such a byte as it stores any other.
+#[derive(Debug, FromBytes, IntoBytes, KnownLayout)]
+#[repr(transparent)]
+pub struct Choice(AtomicU8);
+
+impl Choice {
+    /// The place of the channel that the switch takes among those of the switch, from 1 on; 0 if it has not chosen.
+    #[inline(always)]
+    #[must_use]
+    pub fn place(&self) -> u8 {
+        self.0.load(Relaxed)
+    }
+
+    /// Takes the channel at a place.
+    #[inline(always)]
+    pub fn take(&self, place: u8) {
+        self.0.store(place, Relaxed);
+    }
+}
+
+/// The choices of all switches in all trees.
+#[derive(Clone, Copy, Debug)]
+pub struct SharedChoices<'a> {
+    choices: &'a [Choice],
+    columns: &'a [Column],
+}
+
+impl<'a> SharedChoices<'a> {
+    /// The choices of `count` trees from `first` on, which all have the same target.
+    #[must_use]
+    pub fn block(self, first: usize, count: usize) -> ChoiceBlock<'a> {
+        let column = self.columns.get(first);
+        let (start, step) = column.map_or((usize::MAX, 0), |column| (column.start, column.step));
+        ChoiceBlock {
+            choices: self.choices.get(start..).unwrap_or_default(),
+            step,
+            count,
+        }
+    }
+}
+
 /// The choices of neighbouring trees with the same target.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct ChoiceBlock<'a> {
-    places: &'a mut [u8],
+    choices: &'a [Choice],
     step: usize,
     count: usize,
 }
 
-impl ChoiceBlock<'_> {
-    /// The place of the channel that a switch takes in each tree.
+impl<'a> ChoiceBlock<'a> {
+    /// The choice of a switch in each tree.
     #[inline]
-    pub fn of(&mut self, switch: SwitchIdx) -> &mut [u8] {
-        let places = self.places.get_mut(switch.at() * self.step..);
-        places
-            .and_then(|places| places.get_mut(..self.count))
+    #[must_use]
+    pub fn of(self, switch: SwitchIdx) -> &'a [Choice] {
+        let choices = self.choices.get(switch.at() * self.step..);
+        choices
+            .and_then(|choices| choices.get(..self.count))
             .unwrap_or_else(nothing)
     }
 }

@@ -101,13 +101,14 @@ pub fn route(
         order: up_down_order(fabric, &demands.senders),
         demands,
     };
-    run.found()
-        .map(|found| run.routes(found))
-        .ok_or_else(|| RouteError::TooFewVls {
-            engine: config.engine.name(),
-            available: config.lanes,
-            needed: u16::from(config.lanes) + 1,
-        })
+    let routes = parallel::install(options.threads, fabric, || {
+        run.found().map(|found| run.routes(found))
+    });
+    routes.ok_or_else(|| RouteError::TooFewVls {
+        engine: config.engine.name(),
+        available: config.lanes,
+        needed: u16::from(config.lanes) + 1,
+    })
 }
 
 /// Trees that fit the lanes.
@@ -187,9 +188,9 @@ impl Run<'_> {
         let (of_first, of_rest) = (Limits::new(), Limits::new());
         let mut results = parallel::map(self.threads, first.len() + rest.len(), |at| {
             let Some(&strategy) = first.get(at) else {
-                return self.result(*rest.get(at - first.len())?, &of_rest);
+                return self.result(*rest.get(at - first.len())?, 1, &of_rest);
             };
-            let found = self.result(strategy, &of_first)?;
+            let found = self.result(strategy, 1, &of_first)?;
             of_rest.end();
             Some(found)
         });
@@ -204,14 +205,17 @@ impl Run<'_> {
         let (last, first): (Vec<_>, Vec<_>) = strategies
             .iter()
             .partition(|&&strategy| strategy == TreeStrategy::ReuseTurns);
+        // Each strategy leaves a thread to each of the others.
+        let all = parallel::workers(self.threads, self.fabric.num_switches());
+        let workers = (all + 1).saturating_sub(first.len());
         let mut results = parallel::map(self.threads, first.len(), |at| {
-            self.result(*first.get(at)?, &limits)
+            self.result(*first.get(at)?, workers, &limits)
         });
         // A result that came before that by ports did not set its limit.
         for found in results.iter().flatten() {
             self.limit(found.strategy, Some(found), &limits);
         }
-        results.extend(last.into_iter().map(|last| self.result(last, &limits)));
+        results.extend(last.into_iter().map(|last| self.result(last, all, &limits)));
         results
     }
 
@@ -244,9 +248,9 @@ impl Run<'_> {
         }
     }
 
-    /// The result of a strategy, within the limits, which it lowers.
-    fn result(&self, strategy: TreeStrategy, limits: &Limits) -> Option<Found<'_>> {
-        let found = match self.balance(strategy) {
+    /// The result of a strategy, within the limits, which it lowers. Up to `workers` threads choose its trees.
+    fn result(&self, strategy: TreeStrategy, workers: usize, limits: &Limits) -> Option<Found<'_>> {
+        let found = match self.balance(strategy, workers) {
             Some(balance) => self.layer(strategy, balance, limits),
             None => self.reuse_turns(limits),
         };
@@ -271,11 +275,11 @@ impl Run<'_> {
     }
 
     /// Chooses trees without a look at lanes; `None` if that is not what the strategy does.
-    fn balance(&self, strategy: TreeStrategy) -> Option<Balance<'_>> {
+    fn balance(&self, strategy: TreeStrategy, workers: usize) -> Option<Balance<'_>> {
         let (fabric, dag, demands) = (self.fabric, &self.dag, &self.demands);
         match strategy {
-            TreeStrategy::Balanced => Some(Balance::new(fabric, dag, demands)),
-            TreeStrategy::ByPort => Some(Balance::by_port(fabric, dag, demands)),
+            TreeStrategy::Balanced => Some(Balance::new(workers, fabric, dag, demands)),
+            TreeStrategy::ByPort => Some(Balance::by_port(workers, fabric, dag, demands)),
             TreeStrategy::ReuseTurns => None,
         }
     }

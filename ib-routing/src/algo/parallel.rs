@@ -4,6 +4,7 @@
 //! [`count`] says how much work is done. Tests add it up, and find how much of it is done one after the other and how
 //! long 16 or 64 threads would work, on whatever machine they run (`plan`).
 
+mod lockstep;
 #[cfg(test)]
 mod plan;
 
@@ -13,6 +14,7 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 #[cfg(feature = "std")]
 use std::sync::{Mutex, PoisonError};
 
+pub(crate) use self::lockstep::Lockstep;
 use crate::fabric::Fabric;
 
 /// Items below which threads cost more than they bring.

@@ -14,8 +14,7 @@ use core::{cmp::Reverse, mem, slice};
 
 use ib_wire::Lid;
 
-use self::fan::BatchFans;
-pub(crate) use self::fan::{Fan, Fans, MANY};
+pub(crate) use self::fan::{BatchFans, Fan, Fans, MANY};
 use crate::{
     algo::{frontiers::bits_of, parallel},
     fabric::{Channel, Fabric},
@@ -78,7 +77,20 @@ struct Nearer {
 struct Graph {
     /// The switches that reach the target, the nearest first.
     order: Vec<SwitchIdx>,
+    /// The number of switches up to the end of each distance.
+    level_ends: Vec<u32>,
     hops: IdxVec<SwitchIdx, Hops>,
+}
+
+impl Graph {
+    /// Adds no more switches of the same distance.
+    fn end_level(&mut self) {
+        // There are fewer than 2^16 switches.
+        let end = self.order.len() as u32;
+        if self.level_ends.last().copied().unwrap_or_default() < end {
+            self.level_ends.push(end);
+        }
+    }
 }
 
 /// The shortest paths to one switch.
@@ -86,6 +98,18 @@ struct Graph {
 pub struct DagTo<'a> {
     graph: &'a Graph,
     next_hops: &'a IdxVec<NextHopIdx, NextHop>,
+    batch: BatchOf<'a>,
+}
+
+/// The targets that were searched at once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BatchOf<'a> {
+    /// The number of these targets among those of all searches.
+    pub(crate) number: usize,
+    /// The bit of the target at hand.
+    pub(crate) bit: u64,
+    /// For each channel the targets to which it leads nearer, a bit each.
+    pub(crate) nearer: &'a IdxVec<ChannelIdx, u64>,
 }
 
 /// The next hops of a switch, by port.
@@ -115,7 +139,7 @@ impl NextHop {
         SwitchIdx(self.to_and_place & ((1 << Self::TO_BITS) - 1))
     }
 
-    /// The channel's place among those of the switch that it leaves: below 254, as the ports are.
+    /// The channel's place among those of the switch that it leaves, from 1 on: below 255, as the ports are.
     #[inline(always)]
     #[must_use]
     pub const fn place(self) -> u8 {
@@ -199,17 +223,25 @@ impl ShortestPathDag {
     /// The shortest paths to `target`.
     #[must_use]
     pub fn towards(&self, target: SwitchIdx) -> DagTo<'_> {
+        static NO_TARGET: IdxVec<ChannelIdx, u64> = IdxVec::new();
         static NO_HOP: IdxVec<NextHopIdx, NextHop> = IdxVec::new();
         static NO_GRAPH: Graph = Graph {
             order: Vec::new(),
+            level_ends: Vec::new(),
             hops: IdxVec::new(),
         };
-        let batch = self.batches.get(target.at() / BATCH);
+        let number = target.at() / BATCH;
+        let batch = self.batches.get(number);
         DagTo {
             graph: batch
                 .and_then(|batch| batch.graphs.get(target.at() % BATCH))
                 .unwrap_or(&NO_GRAPH),
             next_hops: batch.map_or(&NO_HOP, |batch| &batch.next_hops),
+            batch: BatchOf {
+                number,
+                bit: 1 << (target.at() % BATCH),
+                nearer: batch.map_or(&NO_TARGET, |batch| &batch.nearer),
+            },
         }
     }
 }
@@ -219,6 +251,7 @@ impl Batch {
         let switches = fabric.num_switches();
         let graph = || Graph {
             order: Vec::with_capacity(switches),
+            level_ends: Vec::new(),
             hops: IdxVec::filled(switches, Hops::default()),
         };
         let mut graphs = Vec::new();
@@ -255,6 +288,7 @@ impl Batch {
             if any == 0 {
                 break;
             }
+            batch.graphs.iter_mut().for_each(Graph::end_level);
             for (all, &new) in reached.iter_mut().zip(next.iter()) {
                 *all |= new;
             }
@@ -277,6 +311,7 @@ impl Batch {
         let channels = fabric.channels().range(first, end);
         let nearer = self.nearer.range_mut(first, end);
         let mut found = 0;
+        parallel::count(channels.len());
         for (channel, nearer) in channels.iter().zip(nearer) {
             let targets = frontier[channel.to] & wanted;
             *nearer |= targets;
@@ -295,15 +330,16 @@ impl Batch {
         let mut nearer = Vec::new();
         for switch in fabric.switches().indices() {
             let (start, end) = fabric.channel_range(switch);
-            let channels = fabric.channels().range(start, end).iter().zip(0..);
+            let channels = fabric.channels().range(start, end).iter().zip(1..);
             nearer.clear();
             for ((channel, place), &targets) in channels.zip(self.nearer.range(start, end)) {
                 if targets != 0 {
-                    let index = ChannelIdx(start.0 + u32::from(place));
+                    let index = ChannelIdx(start.0 + u32::from(place) - 1);
                     let hop = NextHop::new(index, channel.to, place);
                     nearer.push(Nearer { hop, targets });
                 }
             }
+            parallel::count(BATCH);
             self.list_next_hops_of(switch, &nearer);
         }
     }
@@ -368,6 +404,7 @@ impl Batch {
             distance.fill(UNREACHED);
             distance[target] = 0;
             let mut queue = BinaryHeap::from([Reverse((0, target))]);
+            let mut level = 0;
             while let Some(Reverse((here, switch))) = queue.pop() {
                 if here != distance[switch] {
                     continue;
@@ -385,8 +422,15 @@ impl Batch {
                     }
                 }
                 if let Some(graph) = batch.graphs.get_mut(number).filter(|_| switch != target) {
+                    if level < here {
+                        graph.end_level();
+                        level = here;
+                    }
                     graph.order.push(switch);
                 }
+            }
+            if let Some(graph) = batch.graphs.get_mut(number) {
+                graph.end_level();
             }
         }
         batch.list_next_hops(fabric);
@@ -401,6 +445,29 @@ impl<'a> DagTo<'a> {
         self,
     ) -> impl DoubleEndedIterator<Item = SwitchIdx> + ExactSizeIterator + Clone + use<'a> {
         self.graph.order.iter().copied()
+    }
+
+    /// The targets that were searched at once, this one among them.
+    pub(crate) fn batch(self) -> BatchOf<'a> {
+        self.batch
+    }
+
+    /// The switches of each distance from the target, the nearest first. No path leads from one to another of the same
+    /// distance.
+    pub(crate) fn levels(
+        self,
+    ) -> impl DoubleEndedIterator<Item = &'a [SwitchIdx]> + ExactSizeIterator + Clone + use<'a>
+    {
+        let Graph {
+            order, level_ends, ..
+        } = self.graph;
+        level_ends.iter().enumerate().map(|(level, &end)| {
+            let before = level
+                .checked_sub(1)
+                .and_then(|before| level_ends.get(before));
+            let start = before.copied().unwrap_or_default();
+            order.get(start as usize..end as usize).unwrap_or_default()
+        })
     }
 
     /// The next hops of one switch, by port: one at least.

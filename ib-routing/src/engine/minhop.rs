@@ -55,7 +55,7 @@ impl RoutingEngine for MinHop {
         routes.set_exits(lids);
         let demands = Demands::new(fabric, lids, false);
         let dag = ShortestPathDag::new(fabric, options);
-        let balance = Balance::new(fabric, &dag, &demands);
+        let balance = Balance::new(1, fabric, &dag, &demands);
         let choices = balance.choices();
         choices.install(options.threads, fabric, &demands.trees, &mut routes);
         Ok(routes)

@@ -3,7 +3,7 @@
 mod evenly;
 
 use alloc::vec::Vec;
-use core::{iter, mem};
+use core::{iter, ops::Range};
 
 use self::evenly::Split;
 use crate::{
@@ -12,12 +12,13 @@ use crate::{
             even_split::split_evenly,
             lightest::{Lightest, NUMBER_BITS},
         },
-        choices::ChoiceBlock,
+        choices::{Choice, ChoiceBlock},
         demands::Demand,
-        shortest_path_dag::{DagTo, Fan, Fans, MANY, NextHop, NextHops, ShortestPathDag},
+        parallel,
+        shortest_path_dag::{BatchFans, DagTo, Fan, MANY, NextHop, NextHops},
     },
     fabric::Fabric,
-    index::{ChannelIdx, IdxVec, SwitchIdx},
+    index::{ChannelIdx, Idx, IdxVec, SwitchIdx},
 };
 
 /// Trees that are chosen side by side, at most.
@@ -27,7 +28,7 @@ pub(super) const SIDE_BY_SIDE: usize = 4;
 const FRACTION: u32 = 6;
 
 /// Routes of each tree of a group.
-type TreeRoutes = [u64; SIDE_BY_SIDE];
+pub(super) type TreeRoutes = [u64; SIDE_BY_SIDE];
 
 /// Neighbouring trees with the same target, [`SIDE_BY_SIDE`] at most.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +41,18 @@ pub(super) struct Group {
     pub(super) count: usize,
     /// Routes from a sender to each tree; 0 for trees to switches alone.
     pub(super) weight: u64,
+}
+
+/// What is there to choose the trees of a group.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Visit<'a> {
+    pub(super) group: Group,
+    /// The shortest paths to the group's target.
+    pub(super) towards: DagTo<'a>,
+    /// Next hops of switches that have many; none in a direct network.
+    pub(super) fans: &'a BatchFans,
+    /// The choices in the group's trees.
+    pub(super) choices: ChoiceBlock<'a>,
 }
 
 /// Adds up the load along the lightest path from each switch. `shares` are taken from the load of each switch's next
@@ -148,8 +161,6 @@ pub(super) struct TreeChooser {
     weight: IdxVec<SwitchIdx, u64>,
     keys: Vec<u64>,
     lightest: Lightest,
-    /// Next hops of switches that have many; none in a direct network.
-    fans: Fans,
     /// Switches with CAs are joined directly.
     is_direct: bool,
     /// Bits of all routes behind the point: [`FRACTION`] in a direct network. In others they are 0, and leave room for the
@@ -191,17 +202,13 @@ impl Start {
 }
 
 impl TreeChooser {
-    pub(super) fn new(
-        fabric: &Fabric,
-        dag: &ShortestPathDag,
-        senders: &IdxVec<SwitchIdx, u64>,
-        is_direct: bool,
-    ) -> Self {
+    pub(super) fn new(fabric: &Fabric, senders: &IdxVec<SwitchIdx, u64>, is_direct: bool) -> Self {
         let switches = fabric.num_switches();
+        let channels = fabric.channels().len();
         let first = fabric.switches().indices();
         Self {
-            load: IdxVec::filled(fabric.channels().len(), 0),
-            splits: IdxVec::filled(fabric.channels().len(), Split::default()),
+            load: IdxVec::filled(channels, 0),
+            splits: IdxVec::filled(if is_direct { channels } else { 0 }, Split::default()),
             to: fabric.channels().iter().map(|channel| channel.to).collect(),
             first: first.map(|switch| fabric.channel_range(switch).0).collect(),
             // There are fewer than 2^16 LIDs.
@@ -212,11 +219,6 @@ impl TreeChooser {
             weight: IdxVec::filled(switches, 0),
             keys: Vec::new(),
             lightest: Lightest::new(switches),
-            fans: if is_direct {
-                Fans::default()
-            } else {
-                dag.fans()
-            },
             is_direct,
             point: if is_direct { FRACTION } else { NUMBER_BITS },
         }
@@ -235,14 +237,9 @@ impl TreeChooser {
 
     /// Adds the load that the trees of a group make if every switch splits its routes evenly. Returns the share of each
     /// next hop of a switch, the farthest switch first.
-    pub(super) fn expect(
-        &mut self,
-        group: Group,
-        towards: DagTo<'_>,
-        _: ChoiceBlock<'_>,
-    ) -> Vec<u64> {
-        self.expect_senders(group);
-        split_evenly(towards, &mut self.load, &mut self.expected)
+    pub(super) fn expect(&mut self, visit: Visit<'_>) -> Vec<u64> {
+        self.expect_senders(visit.group);
+        split_evenly(visit.towards, &mut self.load, &mut self.expected)
     }
 
     /// Expects the routes of all trees of a group from each sender.
@@ -253,9 +250,19 @@ impl TreeChooser {
 
     /// Lets the senders at every switch send to each tree of a group.
     #[inline]
-    fn begin(&mut self, group: Group) {
+    pub(super) fn begin(&mut self, group: Group) {
         self.start.set(group, &self.senders, self.point);
         self.flow.copy_from(&self.start.flow);
+    }
+
+    /// As [`begin`](Self::begin), at some switches alone, each range up to but not including its end.
+    pub(super) fn begin_at(&mut self, group: Group, switches: &[Range<SwitchIdx>]) {
+        self.start.set(group, &self.senders, self.point);
+        for &Range { start, end } in switches {
+            if let Some(flow) = self.start.flow.get(start.at()..end.at()) {
+                self.flow.range_mut(start, end).copy_from_slice(flow);
+            }
+        }
     }
 
     /// Adds to the routes of a tree that pass the switch at the end of a next hop.
@@ -269,42 +276,33 @@ impl TreeChooser {
     /// Chooses the trees of a group: the farthest switches first, each by the load along the lightest path
     /// behind a next hop and, in a direct network, by the routes of the same tree that pass it already. In fat
     /// trees, where routes meet anyway, it is better to let them take the same channels early.
-    pub(super) fn choose(&mut self, group: Group, towards: DagTo<'_>, choices: ChoiceBlock<'_>) {
+    pub(super) fn choose(&mut self, visit: Visit<'_>) {
         if self.is_direct {
-            self.choose_by_load(group, towards, choices, iter::repeat(0));
-        } else {
-            self.choose_lightest(group, towards, choices);
+            return self.choose_by_load(visit, iter::repeat(0));
         }
+        let switches = visit.towards.switches();
+        self.begin_weights(visit);
+        self.weigh(visit, switches.clone());
+        self.begin(visit.group);
+        self.assign(visit, switches.rev());
     }
 
     /// As [`choose`](Self::choose), for a group that is expected to split evenly. It takes back what
     /// [`expect`](Self::expect) added, which returned `shares`.
-    pub(super) fn choose_expected(
-        &mut self,
-        group: Group,
-        towards: DagTo<'_>,
-        choices: ChoiceBlock<'_>,
-        shares: &[u64],
-    ) {
-        let shares = shares.iter().rev().copied();
-        self.choose_by_load(group, towards, choices, shares);
+    pub(super) fn choose_expected(&mut self, visit: Visit<'_>, shares: &[u64]) {
+        self.choose_by_load(visit, shares.iter().rev().copied());
     }
 
     /// Chooses the trees of a group in a direct network. `shares` are taken from the load of each switch's next hops, the
     /// nearest switch first.
     #[inline(always)]
-    fn choose_by_load(
-        &mut self,
-        group: Group,
-        towards: DagTo<'_>,
-        mut choices: ChoiceBlock<'_>,
-        shares: impl Iterator<Item = u64>,
-    ) {
+    fn choose_by_load(&mut self, visit: Visit<'_>, shares: impl Iterator<Item = u64>) {
+        let Visit { group, towards, .. } = visit;
         self.begin(group);
         self.weight[group.target] = 0;
         weigh(towards, shares, &mut self.load, &mut self.weight);
         for switch in towards.switches().rev() {
-            let places = choices.of(switch);
+            let places = visit.choices.of(switch);
             let next_hops = towards.next_hops(switch);
             match next_hops.len() {
                 0..MANY => self.assign_to_few::<true>(switch, next_hops, places),
@@ -313,31 +311,40 @@ impl TreeChooser {
         }
     }
 
-    /// Chooses the trees of a group in a network that is not direct.
-    fn choose_lightest(&mut self, group: Group, towards: DagTo<'_>, mut choices: ChoiceBlock<'_>) {
-        self.begin(group);
-        let all_fans = mem::take(&mut self.fans);
-        let fans = all_fans.towards(group.target);
-        self.lightest.begin(fans.num_ends());
-        self.weight[group.target] = 0;
-        for switch in towards.switches() {
-            self.weight[switch] = match towards.few_or_many(switch, fans) {
+    /// Forgets the weights of the last group.
+    pub(super) fn begin_weights(&mut self, visit: Visit<'_>) {
+        self.lightest.begin(visit.fans.num_ends());
+        self.weight[visit.group.target] = 0;
+    }
+
+    /// Weighs switches of a network that is not direct. Those that their next hops lead to must have their weights.
+    #[inline(always)]
+    pub(super) fn weigh(&mut self, visit: Visit<'_>, switches: impl Iterator<Item = SwitchIdx>) {
+        for switch in switches {
+            parallel::count(visit.towards.next_hops(switch).len());
+            self.weight[switch] = match visit.towards.few_or_many(switch, visit.fans) {
                 NextHops::Few(next_hops) => least_weight(next_hops, |next_hop| {
                     self.weight[next_hop.to()] + self.load[next_hop.channel]
                 }),
                 NextHops::Many(fan) => self.lightest.weigh(switch, fan, &self.load, &self.weight),
             };
         }
-        for switch in towards.switches().rev() {
-            let places = choices.of(switch);
-            match towards.few_or_many(switch, fans) {
+    }
+
+    /// Chooses the next hops of switches in a network that is not direct. The switches that they lead to must have been
+    /// [weighed](Self::weigh), and all that lead to them must have their next hops.
+    #[inline(always)]
+    pub(super) fn assign(&mut self, visit: Visit<'_>, switches: impl Iterator<Item = SwitchIdx>) {
+        for switch in switches {
+            let places = visit.choices.of(switch);
+            parallel::count(places.len());
+            match visit.towards.few_or_many(switch, visit.fans) {
                 NextHops::Few(next_hops) => {
                     self.assign_to_few::<false>(switch, next_hops, places);
                 }
                 NextHops::Many(fan) => self.assign_to_lightest(switch, fan, places),
             }
         }
-        self.fans = all_fans;
     }
 
     /// Gives each tree the lightest of a few next hops. `DIRECT` is [`is_direct`](Self::is_direct): what only direct networks
@@ -347,31 +354,33 @@ impl TreeChooser {
         &mut self,
         switch: SwitchIdx,
         next_hops: &[NextHop],
-        places: &mut [u8],
+        places: &[Choice],
     ) {
         match next_hops.len() {
             1 => self.assign_to_only(switch, next_hops, places),
-            2 => self.assign::<DIRECT, 2>(switch, next_hops, places),
-            3 => self.assign::<DIRECT, 3>(switch, next_hops, places),
-            4 => self.assign::<DIRECT, 4>(switch, next_hops, places),
-            5 => self.assign::<DIRECT, 5>(switch, next_hops, places),
-            _ => self.assign::<DIRECT, 6>(switch, next_hops, places),
+            2 => self.assign_to::<DIRECT, 2>(switch, next_hops, places),
+            3 => self.assign_to::<DIRECT, 3>(switch, next_hops, places),
+            4 => self.assign_to::<DIRECT, 4>(switch, next_hops, places),
+            5 => self.assign_to::<DIRECT, 5>(switch, next_hops, places),
+            _ => self.assign_to::<DIRECT, 6>(switch, next_hops, places),
         }
     }
 
     /// Gives all trees the first next hop.
-    #[inline]
-    fn assign_to_only(&mut self, switch: SwitchIdx, next_hops: &[NextHop], places: &mut [u8]) {
+    #[inline(always)]
+    fn assign_to_only(&mut self, switch: SwitchIdx, next_hops: &[NextHop], places: &[Choice]) {
         let Some(next_hop) = next_hops.first() else {
             return;
         };
         match places {
             // Such a store needs no call.
             [one, two, three, four] => {
-                (*one, *two) = (next_hop.place(), next_hop.place());
-                (*three, *four) = (next_hop.place(), next_hop.place());
+                one.take(next_hop.place());
+                two.take(next_hop.place());
+                three.take(next_hop.place());
+                four.take(next_hop.place());
             }
-            places => places.fill(next_hop.place()),
+            places => places.iter().for_each(|of| of.take(next_hop.place())),
         }
         let routes = self.flow[switch];
         self.load[next_hop.channel] += routes.iter().sum::<u64>();
@@ -382,11 +391,11 @@ impl TreeChooser {
 
     /// Gives each tree the lightest of `LEN` next hops.
     #[inline]
-    fn assign<const DIRECT: bool, const LEN: usize>(
+    fn assign_to<const DIRECT: bool, const LEN: usize>(
         &mut self,
         switch: SwitchIdx,
         next_hops: &[NextHop],
-        places: &mut [u8],
+        places: &[Choice],
     ) {
         let Some(next_hops) = next_hops.first_chunk::<LEN>() else {
             return;
@@ -402,11 +411,11 @@ impl TreeChooser {
             false => TreeRoutes::default(),
         });
         let routes = self.flow[switch];
-        for (tree, (place, routes)) in places.iter_mut().zip(routes).enumerate() {
+        for (tree, (place, routes)) in places.iter().zip(routes).enumerate() {
             let best = least(&keys, &passing, tree);
             add_to(&mut keys, best, routes);
             if let Some(next_hop) = next_hops.get(best) {
-                *place = next_hop.place();
+                place.take(next_hop.place());
                 self.pass_on(next_hop, tree, routes);
             }
         }
@@ -415,8 +424,8 @@ impl TreeChooser {
         }
     }
 
-    /// As [`assign`](Self::assign), for any number of next hops in a direct network.
-    fn assign_to_many(&mut self, switch: SwitchIdx, next_hops: &[NextHop], places: &mut [u8]) {
+    /// As [`assign_to`](Self::assign_to), for any number of next hops in a direct network.
+    fn assign_to_many(&mut self, switch: SwitchIdx, next_hops: &[NextHop], places: &[Choice]) {
         let Self {
             load,
             flow,
@@ -431,7 +440,7 @@ impl TreeChooser {
                 .iter()
                 .map(|next_hop| weight[next_hop.to()] + load[next_hop.channel]),
         );
-        for (tree, (place, routes)) in places.iter_mut().zip(routes).enumerate() {
+        for (tree, (place, routes)) in places.iter().zip(routes).enumerate() {
             let loads = keys
                 .iter()
                 .zip(next_hops)
@@ -444,7 +453,7 @@ impl TreeChooser {
                 continue;
             };
             *key += routes;
-            *place = next_hop.place();
+            place.take(next_hop.place());
             load[next_hop.channel] += routes;
             if let Some(flow) = flow[next_hop.to()].get_mut(tree) {
                 *flow += routes;
@@ -452,13 +461,13 @@ impl TreeChooser {
         }
     }
 
-    /// As [`assign`](Self::assign), for [`MANY`] next hops in a network that is not direct.
+    /// As [`assign_to`](Self::assign_to), for [`MANY`] next hops in a network that is not direct.
     #[inline(always)]
-    fn assign_to_lightest(&mut self, switch: SwitchIdx, fan: Fan<'_>, places: &mut [u8]) {
-        match places.first_chunk_mut::<SIDE_BY_SIDE>() {
+    fn assign_to_lightest(&mut self, switch: SwitchIdx, fan: Fan<'_>, places: &[Choice]) {
+        match places.first_chunk::<SIDE_BY_SIDE>() {
             // No loop is left of so many trees.
-            Some(places) => self.send_lightest(switch, fan, places.iter_mut()),
-            None => self.send_lightest(switch, fan, places.iter_mut()),
+            Some(places) => self.send_lightest(switch, fan, places.iter()),
+            None => self.send_lightest(switch, fan, places.iter()),
         }
     }
 
@@ -468,7 +477,7 @@ impl TreeChooser {
         &mut self,
         switch: SwitchIdx,
         fan: Fan<'_>,
-        places: impl ExactSizeIterator<Item = &'p mut u8>,
+        places: impl ExactSizeIterator<Item = &'p Choice>,
     ) {
         let first = self.first[switch];
         let routes = self.flow[switch];
@@ -478,7 +487,7 @@ impl TreeChooser {
             let hop = fan.next_hop(number);
             if let (Some((channel, end)), Some((tree, (place, routes)))) = (hop, trees.next()) {
                 // A switch has 254 ports at most.
-                *place = (channel.0 - first.0) as u8;
+                place.take((channel.0 - first.0 + 1) as u8);
                 self.load[channel] += routes;
                 if let Some(flow) = self.flow[end].get_mut(tree) {
                     *flow += routes;
@@ -488,31 +497,36 @@ impl TreeChooser {
     }
 
     /// Chooses the first next hop everywhere.
-    pub(super) fn choose_first(
+    pub(super) fn choose_first(&mut self, visit: Visit<'_>) {
+        self.begin(visit.group);
+        self.assign_first(visit, visit.towards.switches().rev());
+    }
+
+    /// Chooses the first next hops of switches. All switches that lead to them must have theirs.
+    pub(super) fn assign_first(
         &mut self,
-        group: Group,
-        towards: DagTo<'_>,
-        mut choices: ChoiceBlock<'_>,
+        visit: Visit<'_>,
+        switches: impl Iterator<Item = SwitchIdx>,
     ) {
-        self.begin(group);
-        for switch in towards.switches().rev() {
-            self.assign_to_only(switch, towards.next_hops(switch), choices.of(switch));
+        for switch in switches {
+            let next_hops = visit.towards.next_hops(switch);
+            self.assign_to_only(switch, next_hops, visit.choices.of(switch));
         }
     }
 
     /// Takes the load of a group's trees back.
-    pub(super) fn take_back(
-        &mut self,
-        group: Group,
-        towards: DagTo<'_>,
-        mut choices: ChoiceBlock<'_>,
-    ) {
-        self.begin(group);
-        for switch in towards.switches().rev() {
+    pub(super) fn take_back(&mut self, visit: Visit<'_>) {
+        self.begin(visit.group);
+        self.unassign(visit, visit.towards.switches().rev());
+    }
+
+    /// Takes back the load on the next hops of switches. For all switches that lead to them that must have been done.
+    pub(super) fn unassign(&mut self, visit: Visit<'_>, switches: impl Iterator<Item = SwitchIdx>) {
+        for switch in switches {
             let routes = self.flow[switch];
-            let places = choices.of(switch);
-            for (tree, (&mut place, routes)) in places.iter_mut().zip(routes).enumerate() {
-                let channel = ChannelIdx(self.first[switch].0 + u32::from(place));
+            let places = visit.choices.of(switch);
+            for (tree, (place, routes)) in places.iter().zip(routes).enumerate() {
+                let channel = ChannelIdx(self.first[switch].0 + u32::from(place.place()) - 1);
                 self.load[channel] -= routes;
                 if let Some(flow) = self.flow[self.to[channel]].get_mut(tree) {
                     *flow += routes;
@@ -520,7 +534,29 @@ impl TreeChooser {
             }
         }
     }
+
+    /// The load along the lightest path from a switch, after [`weigh`](Self::weigh).
+    pub(super) fn weight(&self, switch: SwitchIdx) -> u64 {
+        self.weight[switch]
+    }
+
+    /// Sets the load along the lightest path from a switch.
+    pub(super) fn set_weight(&mut self, switch: SwitchIdx, weight: u64) {
+        self.weight[switch] = weight;
+    }
+
+    /// The routes that pass a switch in each tree of a group.
+    pub(super) fn flow(&self, switch: SwitchIdx) -> TreeRoutes {
+        self.flow[switch]
+    }
+
+    /// Lets more routes pass a switch in each tree of a group.
+    pub(super) fn add_flow(&mut self, switch: SwitchIdx, routes: TreeRoutes) {
+        for (flow, routes) in self.flow[switch].iter_mut().zip(routes) {
+            *flow += routes;
+        }
+    }
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -131,7 +131,7 @@ mod tests {
             let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
             let demands = Demands::new(&fabric, &lids, false);
             let dag = ShortestPathDag::new(&fabric, &RouteOptions::default());
-            let balance = Balance::new(&fabric, &dag, &demands);
+            let balance = Balance::new(1, &fabric, &dag, &demands);
             let layout = Arc::new(DependencyLayout::new(&fabric));
             let order = up_down_order(&fabric, &demands.senders);
             let mut direct = Lanes::new(&fabric, &layout, &order, 8);

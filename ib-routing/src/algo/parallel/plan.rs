@@ -74,6 +74,24 @@ impl Step {
     }
 }
 
+/// Does some parts as if each had a thread of its own for all of its work. Then no thread takes parts of others, so the
+/// longest part alone counts, as work too.
+pub(super) fn abreast<P>(parts: &mut [P], mut work: impl FnMut(&mut P)) {
+    let Some(before) = COUNTS.get() else {
+        return;
+    };
+    let mut longest = before;
+    for part in parts {
+        COUNTS.set(Some(before));
+        work(part);
+        let after = COUNTS.get().unwrap_or_default();
+        if after.work > longest.work {
+            longest = after;
+        }
+    }
+    COUNTS.set(Some(longest));
+}
+
 fn set_span(span: u64) {
     if let Some(plan) = COUNTS.get() {
         COUNTS.set(Some(Plan { span, ..plan }));

@@ -53,9 +53,10 @@ fn the_span_is_the_serial_work_and_the_longest_part_of_each_step() {
         });
         rows(2, &mut [(); 64], &mut [(); 64], 1, |_, _| count(1));
         gather(2, 3, || count(100), |(), at| count(at));
+        Lockstep::default().run(&mut [1, 2], 1, 3, |part, stage| count(1000 * *part * stage));
     });
-    assert_eq!(plan.work, 5 + (1 + 2 + 3) + 4 * 10 + 64 + 200 + 3);
-    assert_eq!(plan.span, 5 + (3 + 10) + 1 + 101);
+    assert_eq!(plan.work, 5 + (1 + 2 + 3) + 4 * 10 + 64 + 200 + 3 + 6000);
+    assert_eq!(plan.span, 5 + (3 + 10) + 1 + 101 + 6000);
 }
 
 /// A fabric with its routes, on which the gain of threads is counted: the ratio of their time to that of one thread.
@@ -121,10 +122,20 @@ fn two_threads_are_nearly_twice_as_fast_and_more_gain_more() {
     gain.check_verify(&[(2, 1.9), (16, 10.0), (64, 19.0)]);
 }
 
+/// Threads that choose trees have 128 switches each, at least, so 16 find too few here.
+#[test]
+fn threads_that_share_the_switches_gain_as_long_as_there_are_many() {
+    let gain = Gain::on("fat-tree:radix=24,levels=3");
+    gain.check_route(&engine::SSSP, &[(2, 1.8), (16, 5.0)]);
+    let gain = Gain::on("fat-tree:radix=16,levels=3");
+    gain.check_route(&engine::DFSSSP, &[(2, 1.6), (16, 2.5)]);
+}
+
 #[test]
 #[ignore = "it takes minutes without optimisation; `.ci/run scale` runs it with"]
 fn routes_of_47824_lids_keep_64_threads_busy() {
     let gain = Gain::on("fat-tree:radix=56,levels=3");
     gain.check_route(&engine::MINHOP, &[(2, 1.9), (16, 14.0), (64, 50.0)]);
     gain.check_verify(&[(2, 1.9), (16, 12.0), (64, 30.0)]);
+    gain.check_route(&engine::SSSP, &[(2, 1.9), (16, 13.0)]);
 }

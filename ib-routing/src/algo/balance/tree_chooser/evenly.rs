@@ -1,12 +1,8 @@
 //! Chooses trees that keep close to an even split, where that loads all channels alike.
 
-use super::{Group, TreeChooser, add_to, least, of_tree};
+use super::{TreeChooser, Visit, add_to, least, of_tree};
 use crate::{
-    algo::{
-        balance::even_split::share,
-        choices::ChoiceBlock,
-        shortest_path_dag::{DagTo, NextHop},
-    },
+    algo::{balance::even_split::share, choices::Choice, shortest_path_dag::NextHop},
     index::{ChannelIdx, IdxVec, SwitchIdx},
 };
 
@@ -40,17 +36,12 @@ impl TreeChooser {
     /// least ahead of an even split of all trees so far, those that pass the next switch in the same tree included.
     ///
     /// This is for fabrics where an even split loads all channels alike, and needs no look at the loads behind.
-    pub(in crate::algo::balance) fn choose_evenly(
-        &mut self,
-        group: Group,
-        towards: DagTo<'_>,
-        mut choices: ChoiceBlock<'_>,
-    ) {
-        self.begin(group);
-        self.expect_senders(group);
-        for switch in towards.switches().rev() {
-            let places = choices.of(switch);
-            let next_hops = towards.next_hops(switch);
+    pub(in crate::algo::balance) fn choose_evenly(&mut self, visit: Visit<'_>) {
+        self.begin(visit.group);
+        self.expect_senders(visit.group);
+        for switch in visit.towards.switches().rev() {
+            let places = visit.choices.of(switch);
+            let next_hops = visit.towards.next_hops(switch);
             // The lengths that are common on grids are known in advance, so that no loop is left of them.
             match next_hops.len() {
                 1 => self.take_least_ahead::<1>(switch, next_hops, places),
@@ -70,7 +61,7 @@ impl TreeChooser {
         &mut self,
         switch: SwitchIdx,
         next_hops: &[NextHop],
-        places: &mut [u8],
+        places: &[Choice],
     ) {
         let Some(next_hops) = next_hops.first_chunk::<LEN>() else {
             return;
@@ -86,11 +77,11 @@ impl TreeChooser {
         let routes = self.flow[switch];
         // What passes in one tree does not depend on where the others go.
         let passing = next_hops.map(|next_hop| self.flow[next_hop.to()]);
-        for (tree, (place, routes)) in places.iter_mut().zip(routes).enumerate() {
+        for (tree, (place, routes)) in places.iter().zip(routes).enumerate() {
             let best = least(&ahead, &passing, tree);
             add_to(&mut ahead, best, routes);
             if let Some(next_hop) = next_hops.get(best) {
-                *place = next_hop.place();
+                place.take(next_hop.place());
                 self.pass_on(next_hop, tree, routes);
             }
         }
@@ -100,7 +91,7 @@ impl TreeChooser {
     }
 
     /// As [`take_least_ahead`](Self::take_least_ahead), for any number of next hops.
-    fn take_least_ahead_of(&mut self, switch: SwitchIdx, next_hops: &[NextHop], places: &mut [u8]) {
+    fn take_least_ahead_of(&mut self, switch: SwitchIdx, next_hops: &[NextHop], places: &[Choice]) {
         let part = share(self.expected[switch], next_hops.len());
         for next_hop in next_hops {
             self.expected[next_hop.to()] += part;
@@ -109,14 +100,14 @@ impl TreeChooser {
             split.ahead -= part as i64;
         }
         let routes = self.flow[switch];
-        for (tree, (place, routes)) in places.iter_mut().zip(routes).enumerate() {
+        for (tree, (place, routes)) in places.iter().zip(routes).enumerate() {
             let key = |next_hop: &&NextHop| {
                 let passing = of_tree(&self.flow[next_hop.to()], tree);
                 self.splits[next_hop.channel].ahead + passing as i64
             };
             if let Some(next_hop) = next_hops.iter().min_by_key(key) {
                 self.splits[next_hop.channel].ahead += routes as i64;
-                *place = next_hop.place();
+                place.take(next_hop.place());
                 self.pass_on(next_hop, tree, routes);
             }
         }

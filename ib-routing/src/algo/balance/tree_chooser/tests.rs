@@ -48,7 +48,7 @@ impl Reference {
 }
 
 /// A fabric whose cables are at other ports: up and down alternate at many switches.
-fn mixed(spec: &str) -> Fabric {
+pub(in crate::algo::balance) fn mixed(spec: &str) -> Fabric {
     let fabric = spec.parse::<FabricSpec>().unwrap().build().unwrap();
     let mut builder = fabric.to_builder();
     let moved = |end: PortRef| {
@@ -71,7 +71,7 @@ fn mixed(spec: &str) -> Fabric {
 }
 
 /// A fabric where every second switch lacks its last cable to another: its next hops are the first ones of its neighbour.
-fn trimmed(spec: &str) -> Fabric {
+pub(in crate::algo::balance) fn trimmed(spec: &str) -> Fabric {
     let fabric = spec.parse::<FabricSpec>().unwrap().build().unwrap();
     let switches = fabric.switches().iter_enumerated().step_by(2);
     let last = switches.filter_map(|(switch, &node)| {
@@ -98,25 +98,33 @@ fn trees_of_fat_trees_are_those_of_plain_searches() {
             let demands = Demands::new(&fabric, &lids, false);
             assert!(!demands.is_direct(&fabric), "{spec}");
             let dag = ShortestPathDag::new(&fabric, &RouteOptions::default());
-            let mut chooser = TreeChooser::new(&fabric, &dag, &demands.senders, false);
+            let fans = dag.fans();
+            let mut chooser = TreeChooser::new(&fabric, &demands.senders, false);
             let mut choices = Choices::new(&fabric, &demands.trees);
             let mut reference = Reference {
                 load: chooser.load(),
                 senders: demands.senders.clone(),
             };
-            for group in groups(&demands.trees, SIDE_BY_SIDE) {
-                let towards = dag.towards(group.target);
-                chooser.choose(group, towards, choices.block(group.first, group.count));
-                for (switch, channels) in reference.choose(group, towards) {
+            let groups = groups(&demands.trees, SIDE_BY_SIDE);
+            let visit = |group: Group, choices: &mut Choices, visit: &mut dyn FnMut(Visit<'_>)| {
+                visit(Visit {
+                    group,
+                    towards: dag.towards(group.target),
+                    fans: fans.towards(group.target),
+                    choices: choices.shared().block(group.first, group.count),
+                });
+            };
+            for &group in &groups {
+                visit(group, &mut choices, &mut |visit| chooser.choose(visit));
+                for (switch, channels) in reference.choose(group, dag.towards(group.target)) {
                     for (tree, channel) in (group.first..).zip(channels) {
                         assert_eq!(choices.channel(tree, switch), Some(channel), "{spec}");
                     }
                 }
             }
             assert_eq!(chooser.load(), reference.load, "{spec}");
-            for group in groups(&demands.trees, SIDE_BY_SIDE) {
-                let towards = dag.towards(group.target);
-                chooser.take_back(group, towards, choices.block(group.first, group.count));
+            for &group in &groups {
+                visit(group, &mut choices, &mut |visit| chooser.take_back(visit));
             }
             assert!(chooser.load().iter().all(|&load| load == 0), "{spec}");
         }
