@@ -28,7 +28,7 @@ pub struct Hotspots<'r> {
     pub dag: &'r ShortestPathDag,
     /// The trees, and the number of senders at each switch.
     pub demands: &'r Demands,
-    /// The largest growth of a path's length.
+    /// The largest growth of a path's length. If it is 0, all paths are the shortest, and stay so.
     pub slack: u32,
     /// Reroutes to try, at most.
     pub room: usize,
@@ -98,7 +98,7 @@ impl<A: FnMut(usize, ChannelIdx, ChannelIdx) -> bool> Rerouter<'_, '_, A> {
     /// Takes the routes of one tree, from some switch on, from a channel.
     fn relieve_by(&mut self, tree: usize, demand: &Demand, busiest: ChannelIdx) {
         self.gather(tree, demand.target, busiest);
-        let fabric = self.plan.fabric;
+        let (fabric, towards) = (self.plan.fabric, self.plan.dag.towards(demand.target));
         for at in 0..self.via.len() {
             let Some(&switch) = self.via.get(at) else {
                 return;
@@ -111,19 +111,23 @@ impl<A: FnMut(usize, ChannelIdx, ChannelIdx) -> bool> Rerouter<'_, '_, A> {
             if routes == 0 {
                 continue;
             }
-            let longest = self.length(tree, demand.target, old, None);
-            let longest = longest.map(|length| length.saturating_add(self.plan.slack));
-            for (channel, _) in fabric.channels_from(switch) {
-                let length = self.length(tree, demand.target, channel, Some(busiest));
+            let Some(length) = self.length(tree, demand.target, old, None, u32::MAX) else {
+                continue;
+            };
+            let longest = length.saturating_add(self.plan.slack);
+            for (new, _) in fabric.channels_from(switch) {
+                // A look at the graph takes less time than one at the path.
+                if self.plan.slack == 0 && !towards.is_nearer_by(new) {
+                    continue;
+                }
                 let reroute = Reroute {
                     tree,
                     switch,
                     old,
-                    new: channel,
+                    new,
                 };
-                if length.is_some_and(|length| Some(length) <= longest)
-                    && self.take(demand.target, reroute, routes, busiest)
-                {
+                let length = self.length(tree, demand.target, new, Some(busiest), longest);
+                if length.is_some() && self.take(demand.target, reroute, routes, busiest) {
                     return;
                 }
             }
@@ -157,13 +161,15 @@ impl<A: FnMut(usize, ChannelIdx, ChannelIdx) -> bool> Rerouter<'_, '_, A> {
         }
     }
 
-    /// Length of the path that begins with a channel; `None` if it does not arrive, or passes `avoided`.
+    /// Length of the path that begins with a channel; `None` if it does not arrive, if it passes `avoided`, or if it is longer
+    /// than `longest`.
     fn length(
         &self,
         tree: usize,
         target: SwitchIdx,
         mut channel: ChannelIdx,
         avoided: Option<ChannelIdx>,
+        longest: u32,
     ) -> Option<u32> {
         let mut length = 0_u32;
         loop {
@@ -171,6 +177,9 @@ impl<A: FnMut(usize, ChannelIdx, ChannelIdx) -> bool> Rerouter<'_, '_, A> {
                 return None;
             }
             length = length.saturating_add(self.plan.dag.length(channel));
+            if length > longest {
+                return None;
+            }
             match self.plan.fabric.channel(channel).to {
                 end if end == target => return Some(length),
                 switch => channel = self.choices.channel(tree, switch)?,

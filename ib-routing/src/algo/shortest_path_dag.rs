@@ -447,6 +447,13 @@ impl<'a> DagTo<'a> {
         self.graph.order.iter().copied()
     }
 
+    /// Returns true if a channel leads nearer to the target.
+    #[inline]
+    pub(crate) fn is_nearer_by(self, channel: ChannelIdx) -> bool {
+        let targets = self.batch.nearer.find(channel);
+        targets.is_some_and(|targets| targets & self.batch.bit != 0)
+    }
+
     /// The targets that were searched at once, this one among them.
     pub(crate) fn batch(self) -> BatchOf<'a> {
         self.batch
