@@ -97,7 +97,7 @@ impl Choices {
 
     /// All choices, for threads that choose at different switches at the same time.
     #[must_use]
-    pub fn shared(&mut self) -> SharedChoices<'_> {
+    pub(crate) fn shared(&mut self) -> SharedChoices<'_> {
         let choices = <[Choice]>::mut_from_bytes(&mut self.places);
         SharedChoices {
             // Any byte is a choice.
@@ -249,26 +249,26 @@ fn map_few<const LEN: usize>(from: Option<&[u8]>, to: Option<&mut [u8]>, map: im
 /// A processor stores such a byte as it stores any other.
 #[derive(Debug, FromBytes, IntoBytes, KnownLayout)]
 #[repr(transparent)]
-pub struct Choice(AtomicU8);
+pub(crate) struct Choice(AtomicU8);
 
 impl Choice {
     /// The place of the channel that the switch takes among those of the switch, from 1 on; 0 if it has not chosen.
     #[inline(always)]
     #[must_use]
-    pub fn place(&self) -> u8 {
+    pub(crate) fn place(&self) -> u8 {
         self.0.load(Relaxed)
     }
 
     /// Takes the channel at a place.
     #[inline(always)]
-    pub fn take(&self, place: u8) {
+    pub(crate) fn take(&self, place: u8) {
         self.0.store(place, Relaxed);
     }
 }
 
 /// The choices of all switches in all trees.
 #[derive(Clone, Copy, Debug)]
-pub struct SharedChoices<'a> {
+pub(crate) struct SharedChoices<'a> {
     choices: &'a [Choice],
     columns: &'a [Column],
 }
@@ -276,7 +276,7 @@ pub struct SharedChoices<'a> {
 impl<'a> SharedChoices<'a> {
     /// The choices of `count` trees from `first` on, which all have the same target.
     #[must_use]
-    pub fn block(self, first: usize, count: usize) -> ChoiceBlock<'a> {
+    pub(crate) fn block(self, first: usize, count: usize) -> ChoiceBlock<'a> {
         let column = self.columns.get(first);
         let (start, step) = column.map_or((usize::MAX, 0), |column| (column.start, column.step));
         ChoiceBlock {
@@ -289,7 +289,7 @@ impl<'a> SharedChoices<'a> {
 
 /// The choices of neighbouring trees with the same target.
 #[derive(Clone, Copy, Debug)]
-pub struct ChoiceBlock<'a> {
+pub(crate) struct ChoiceBlock<'a> {
     choices: &'a [Choice],
     step: usize,
     count: usize,
@@ -299,7 +299,7 @@ impl<'a> ChoiceBlock<'a> {
     /// The choice of a switch in each tree.
     #[inline]
     #[must_use]
-    pub fn of(self, switch: SwitchIdx) -> &'a [Choice] {
+    pub(crate) fn of(self, switch: SwitchIdx) -> &'a [Choice] {
         let choices = self.choices.get(switch.at() * self.step..);
         choices
             .and_then(|choices| choices.get(..self.count))

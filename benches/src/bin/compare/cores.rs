@@ -1,5 +1,4 @@
-//! The gain of more cores where destinations or switches are independent: wall time of routing and of the
-//! verification with all threads beside that with one, by turns.
+//! The gain of more cores: wall time of routing and of the verification with all threads beside that with one, by turns.
 
 use std::{
     thread::available_parallelism,
@@ -13,17 +12,22 @@ use crate::{measure::Sample, opensm::torus_config, row::Row};
 /// A case: its name without the ending `-cores`, what is measured, and on which fabric.
 type Case = (&'static str, &'static str, &'static str);
 
-/// Engines whose switches or destinations choose independently, and the verifier, each with the fabric that
-/// is measured.
-pub(crate) const CASES: [Case; 9] = [
+/// Engines and the verifier, each with the fabric that is measured.
+pub(crate) const CASES: [Case; 15] = [
     ("minhop-ft3456", "minhop", "ft3456"),
     ("updn-ft3456", "updn", "ft3456"),
     ("dnup-ft3456", "dnup", "ft3456"),
     ("ftree-ft3456", "ftree", "ft3456"),
+    ("sssp-ft3456", "sssp", "ft3456"),
+    ("dfsssp-ft3456", "dfsssp", "ft3456"),
+    ("lash-ft3456", "lash", "ft3456"),
     ("dor-torus888", "dor", "torus888"),
     ("torus-2QoS-torus888", "torus-2QoS", "torus888"),
     ("verify-ft3456", VERIFY, "ft3456"),
     ("route-47824", "minhop", "ft43904"),
+    ("sssp-47824", "sssp", "ft43904"),
+    ("dfsssp-47824", "dfsssp", "ft43904"),
+    ("lash-47824", "lash", "ft43904"),
     ("verify-47824", VERIFY, "ft43904"),
 ];
 
