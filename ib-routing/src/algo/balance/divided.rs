@@ -158,7 +158,7 @@ impl Divided {
                 lockstep,
                 ..
             } = self;
-            lockstep.run(parts, now.len(), stages.len(), |part, stage| {
+            lockstep.run(parts, steps.len(), stages.len(), |part, stage| {
                 for &step in stages.get(stage).copied().unwrap_or_default() {
                     part.work(step, exchange);
                 }

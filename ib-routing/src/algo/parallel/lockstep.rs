@@ -33,8 +33,8 @@ pub(crate) struct Lockstep {
 }
 
 impl Lockstep {
-    /// Does `stages` stages: `work` gets each part in each of them. The first run is on one thread. All runs must have the
-    /// same kinds of stages, in any number of `units` that take about the same time.
+    /// Does `stages` stages: `work` gets each part in each of them. The very first run is on one thread. `units` says how
+    /// much work there is: a unit takes about the same time in all runs.
     pub(crate) fn run<P: Send>(
         &mut self,
         parts: &mut [P],
