@@ -246,7 +246,8 @@ fn map_few<const LEN: usize>(from: Option<&[u8]>, to: Option<&mut [u8]>, map: im
 
 /// The choice of a switch in a tree, as in [`Choices`].
 ///
-/// A processor stores such a byte as it stores any other.
+/// It is atomic so that threads can choose at different switches at the same time. A processor stores such a byte as it
+/// stores any other.
 #[derive(Debug, FromBytes, IntoBytes, KnownLayout)]
 #[repr(transparent)]
 pub(crate) struct Choice(AtomicU8);

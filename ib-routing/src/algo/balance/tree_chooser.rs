@@ -43,7 +43,7 @@ pub(super) struct Group {
     pub(super) weight: u64,
 }
 
-/// What is there to choose the trees of a group.
+/// A group of trees, and what is known of them when they are chosen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Visit<'a> {
     pub(super) group: Group,
@@ -373,7 +373,7 @@ impl TreeChooser {
             return;
         };
         match places {
-            // Such a store needs no call.
+            // No loop is left of so many trees.
             [one, two, three, four] => {
                 one.take(next_hop.place());
                 two.take(next_hop.place());
@@ -526,6 +526,7 @@ impl TreeChooser {
             let routes = self.flow[switch];
             let places = visit.choices.of(switch);
             for (tree, (place, routes)) in places.iter().zip(routes).enumerate() {
+                // All switches have chosen, so this is a place and not 0.
                 let channel = ChannelIdx(self.first[switch].0 + u32::from(place.place()) - 1);
                 self.load[channel] -= routes;
                 if let Some(flow) = self.flow[self.to[channel]].get_mut(tree) {
