@@ -22,15 +22,12 @@ pub(super) fn part_of(
     senders: &IdxVec<SwitchIdx, u64>,
     parts: usize,
 ) -> IdxVec<SwitchIdx, usize> {
-    let leaves: Vec<SwitchIdx> = fabric.switches().indices().collect();
-    let leaves: Vec<_> = leaves
-        .into_iter()
-        .filter(|&leaf| senders[leaf] > 0)
-        .collect();
+    let switches = fabric.switches().indices();
+    let leaves: Vec<SwitchIdx> = switches.clone().filter(|&leaf| senders[leaf] > 0).collect();
     let mut height = IdxVec::filled(fabric.num_switches(), bfs::UNREACHED);
     bfs::spread_out(fabric, &leaves, &mut height);
     let pod_of = pods(fabric, &height);
-    let mut switches: Vec<SwitchIdx> = fabric.switches().indices().collect();
+    let mut switches: Vec<SwitchIdx> = switches.collect();
     switches.sort_by_key(|&switch| (height[switch], pod_of[switch]));
     let mut part_of = IdxVec::filled(fabric.num_switches(), 0);
     for alike in switches.chunk_by(|&one, &next| height[one] == height[next]) {
@@ -43,9 +40,9 @@ pub(super) fn part_of(
 
 /// The number of each switch's pod: paths of switches lower than the highest ones join all switches of a pod.
 fn pods(fabric: &Fabric, height: &IdxVec<SwitchIdx, u16>) -> IdxVec<SwitchIdx, usize> {
+    const NONE: usize = usize::MAX;
     let reached = height.iter().filter(|&&height| height != bfs::UNREACHED);
     let highest = reached.copied().max().unwrap_or_default();
-    const NONE: usize = usize::MAX;
     let mut pod_of = IdxVec::filled(fabric.num_switches(), NONE);
     let mut pods = 0;
     for start in fabric.switches().indices() {
