@@ -5,6 +5,7 @@
 //! close no loop.
 
 use alloc::vec::Vec;
+use core::slice;
 
 use ib_wire::{Lid, PortNum};
 
@@ -176,6 +177,16 @@ impl<const LIDS: usize> Walk<LIDS> {
         block: &Block,
         targets: &[Target<'_>],
     ) -> bool {
+        match targets {
+            // No loop is left of one LID.
+            [only] if LIDS == 1 => self.follow_to(table, block, slice::from_ref(only)),
+            targets => self.follow_to(table, block, targets),
+        }
+    }
+
+    /// As [`follow`](Self::follow).
+    #[inline(always)]
+    fn follow_to(&mut self, table: &PortTable, block: &Block, targets: &[Target<'_>]) -> bool {
         self.look_up(table, block, targets);
         self.sort(table, targets.len());
         // Each of them looks up, sorts, and counts hops.
@@ -212,6 +223,7 @@ impl<const LIDS: usize> Walk<LIDS> {
     }
 
     /// Finds the channels that all switches send by, and counts the senders of each switch.
+    #[inline(always)]
     fn look_up(&mut self, table: &PortTable, block: &Block, targets: &[Target<'_>]) {
         self.senders.fill(0);
         for (switch, next) in self.next.indices().zip(self.next.iter_mut()) {
@@ -230,6 +242,7 @@ impl<const LIDS: usize> Walk<LIDS> {
 
     /// Orders the switches so that each comes before those that it sends to, for any of the first `count`
     /// LIDs; those on a loop, or that lead into one, are left out.
+    #[inline(always)]
     fn sort(&mut self, table: &PortTable, count: usize) {
         self.order.clear();
         let nobody = |switch: &SwitchIdx| self.senders[*switch] == 0;
