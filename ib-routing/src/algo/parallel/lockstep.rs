@@ -1,9 +1,9 @@
 //! Stages of work on parts of some data: no part begins a stage before all have ended the one before.
 //!
-//! Stages of some microseconds are too short to sleep between them, so threads ask again and again whether the others are
-//! done. They are threads of a pool, which may be busy with something else: those that do not come in time are not waited
-//! for, and the others do their parts. Where other programs need the processors, too, threads can take longer than one
-//! thread for all parts. So the time of both is measured, and the faster way is taken for most of the work.
+//! Stages of some microseconds are too short to sleep between them, so threads spin until the others are done. They are
+//! threads of a pool, which may be busy with something else: those that do not start in time are not waited for, and the
+//! others do their parts. Where other programs need the processors, too, several threads can take longer than one. So the
+//! time of both is measured, and the faster way is taken for most of the work.
 
 #[cfg(feature = "std")]
 use core::{
@@ -29,7 +29,7 @@ use super::plan;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lockstep {
     #[cfg(feature = "std")]
-    pace: Pace,
+    times: Times,
 }
 
 impl Lockstep {
@@ -49,14 +49,14 @@ impl Lockstep {
         #[cfg(feature = "std")]
         if parts.len() > 1 {
             let begin = Instant::now();
-            let is_alone = self.pace.is_alone();
+            let is_alone = self.times.is_alone();
             if is_alone {
                 alone(parts, stages, &work);
             } else {
                 together(parts, stages, &work);
             }
             let units = u32::try_from(units).unwrap_or(u32::MAX).max(1);
-            return self.pace.note(is_alone, begin.elapsed() / units);
+            return self.times.note(is_alone, begin.elapsed() / units);
         }
         let _ = units;
         alone(parts, stages, &work);
@@ -66,7 +66,7 @@ impl Lockstep {
 /// What is known of the time that several threads and one need.
 #[cfg(feature = "std")]
 #[derive(Clone, Debug, Default)]
-struct Pace {
+struct Times {
     /// Time of one thread for a unit of work, in its last run.
     alone: Option<Duration>,
     /// The number of runs on one thread before the next on several.
@@ -76,7 +76,7 @@ struct Pace {
 }
 
 #[cfg(feature = "std")]
-impl Pace {
+impl Times {
     /// The most runs on one thread before several are tried again.
     const LONGEST_PAUSE: u32 = 64;
 
@@ -112,16 +112,16 @@ fn alone<P>(parts: &mut [P], stages: usize, work: &impl Fn(&mut P, usize)) {
 /// Does all stages on as many threads of this pool as there are parts, or as come in time.
 #[cfg(feature = "std")]
 fn together<P: Send>(parts: &mut [P], stages: usize, work: &(impl Fn(&mut P, usize) + Sync)) {
-    let crew = Crew::new();
+    let team = Team::new();
     let parts: Vec<Mutex<&mut P>> = parts.iter_mut().map(Mutex::new).collect();
     let run = |member: usize| {
-        let _breaks = BreaksOnPanic(&crew);
-        let threads = crew.wait_for_start();
+        let _guard = BreakOnPanic(&team);
+        let threads = team.wait_for_start();
         let own = parts.iter().skip(member).step_by(threads);
         let locked = own.map(|part| part.lock().unwrap_or_else(PoisonError::into_inner));
         let mut own: Vec<_> = locked.collect();
         for stage in 0..stages {
-            if !crew.wait(stage, threads) {
+            if !team.wait(stage, threads) {
                 return;
             }
             for part in &mut own {
@@ -132,23 +132,23 @@ fn together<P: Send>(parts: &mut [P], stages: usize, work: &(impl Fn(&mut P, usi
     rayon::scope(|scope| {
         for _ in 1..parts.len() {
             scope.spawn(|_| {
-                if let Some(member) = crew.join() {
+                if let Some(member) = team.join() {
                     run(member);
                 }
             });
         }
-        crew.start(parts.len());
+        team.start(parts.len());
         run(0);
     });
 }
 
-/// Threads that do stages together. They meet before each stage.
+/// Threads that do stages together, and the barrier before each stage.
 ///
 /// The standard library's barrier puts threads to sleep, which takes longer than a stage. Nothing else is in the cache line,
-/// so that those who wait do not slow down those who work.
+/// so that threads that spin do not slow down those that work.
 #[cfg(feature = "std")]
 #[repr(align(128))]
-struct Crew {
+struct Team {
     /// The number of threads, and [`STARTED`](Self::STARTED).
     members: AtomicUsize,
     /// The number of times that a thread has arrived at a stage, over all stages.
@@ -158,19 +158,19 @@ struct Crew {
 }
 
 #[cfg(feature = "std")]
-impl Crew {
+impl Team {
     /// A bit that is set once nobody can join any more.
     const STARTED: usize = 1 << (usize::BITS - 1);
 
-    /// The longest time that the first thread waits for others: to wake one up takes less.
-    const PATIENCE: Duration = Duration::from_micros(300);
+    /// The longest time that the first thread waits for others to start: to wake one up takes less.
+    const LONGEST_WAIT: Duration = Duration::from_micros(300);
 
-    /// How often a thread asks before it sleeps: for longer than most stages take.
-    const ASKS: usize = 1 << 12;
+    /// The number of spins before a thread sleeps: they take longer than most stages.
+    const SPINS: usize = 1 << 12;
 
-    /// How long a thread sleeps then. If the one that it waits for was to run on the same processor, the system lets one of
-    /// them go on on another: to yield would leave both there.
-    const NAP: Duration = Duration::from_micros(1);
+    /// The time that a thread sleeps then. If the one that it waits for is to run on the same processor, the system lets one
+    /// of them go on on another when this one wakes up; to yield would leave both there.
+    const SLEEP: Duration = Duration::from_micros(1);
 
     /// One thread alone.
     const fn new() -> Self {
@@ -187,10 +187,10 @@ impl Crew {
         self.members.fetch_update(AcqRel, Acquire, add).ok()
     }
 
-    /// Lets those start that have joined, when all have or when [`PATIENCE`](Self::PATIENCE) is over.
+    /// Lets those start that have joined, when all have or when [`LONGEST_WAIT`](Self::LONGEST_WAIT) is over.
     fn start(&self, all: usize) {
         let begin = Instant::now();
-        while self.members.load(Acquire) < all && begin.elapsed() < Self::PATIENCE {
+        while self.members.load(Acquire) < all && begin.elapsed() < Self::LONGEST_WAIT {
             thread::yield_now();
         }
         self.members.fetch_or(Self::STARTED, AcqRel);
@@ -199,7 +199,7 @@ impl Crew {
     /// The number of threads, when that is known.
     fn wait_for_start(&self) -> usize {
         let mut members = 0;
-        self.ask(|| {
+        self.spin_until(|| {
             members = self.members.load(Acquire);
             members & Self::STARTED > 0
         });
@@ -212,39 +212,39 @@ impl Crew {
     fn wait(&self, stage: usize, threads: usize) -> bool {
         let all = (stage + 1) * threads;
         self.arrived.fetch_add(1, Release);
-        self.ask(|| self.arrived.load(Acquire) >= all)
+        self.spin_until(|| self.arrived.load(Acquire) >= all)
     }
 
-    /// Asks until something is true. Returns false if a thread is missing.
-    fn ask(&self, mut is_true: impl FnMut() -> bool) -> bool {
-        let mut asks = 0;
+    /// Spins until something is true. Returns false if a thread is missing.
+    fn spin_until(&self, mut is_true: impl FnMut() -> bool) -> bool {
+        let mut spins = 0;
         while !is_true() {
             if self.is_broken.load(Relaxed) {
                 return false;
             }
-            asks += 1;
-            if asks % Self::ASKS == 0 {
-                thread::sleep(Self::NAP);
+            spins += 1;
+            if spins % Self::SPINS == 0 {
+                thread::sleep(Self::SLEEP);
             }
             hint::spin_loop();
         }
         true
     }
 
-    fn break_up(&self) {
+    fn break_barrier(&self) {
         self.is_broken.store(true, Relaxed);
     }
 }
 
 /// Ends the waiting of other threads when this one panics.
 #[cfg(feature = "std")]
-struct BreaksOnPanic<'a>(&'a Crew);
+struct BreakOnPanic<'a>(&'a Team);
 
 #[cfg(feature = "std")]
-impl Drop for BreaksOnPanic<'_> {
+impl Drop for BreakOnPanic<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.0.break_up();
+            self.0.break_barrier();
         }
     }
 }
@@ -287,11 +287,11 @@ mod tests {
     }
 
     /// Runs alone and together, by letters.
-    fn runs(pace: &mut Pace, count: usize, together: u64) -> String {
+    fn runs(times: &mut Times, count: usize, together: u64) -> String {
         let run = |_| {
-            let is_alone = pace.is_alone();
+            let is_alone = times.is_alone();
             let time = if is_alone { 10 } else { together };
-            pace.note(is_alone, Duration::from_micros(time));
+            times.note(is_alone, Duration::from_micros(time));
             if is_alone { 'a' } else { 't' }
         };
         (0..count).map(run).collect()
@@ -299,13 +299,13 @@ mod tests {
 
     #[test]
     fn threads_that_are_slower_than_one_are_tried_less_often() {
-        let mut pace = Pace::default();
-        assert_eq!(runs(&mut pace, 5, 6), "atttt");
-        assert_eq!(runs(&mut pace, 11, 12), "tataataaaat");
-        assert_eq!(runs(&mut pace, 10, 6), "aaaaaaaatt");
-        assert_eq!(runs(&mut pace, 3, 12), "tat");
+        let mut times = Times::default();
+        assert_eq!(runs(&mut times, 5, 6), "atttt");
+        assert_eq!(runs(&mut times, 11, 12), "tataataaaat");
+        assert_eq!(runs(&mut times, 10, 6), "aaaaaaaatt");
+        assert_eq!(runs(&mut times, 3, 12), "tat");
         // The pauses become longer up to the longest one.
-        let long = runs(&mut pace, 1000, 12);
+        let long = runs(&mut times, 1000, 12);
         assert!(long.matches('t').count() <= 1000 / 64 + 7, "{long}");
     }
 }
