@@ -90,7 +90,7 @@ pub struct Balance<'a> {
     chooser: Chooser,
 }
 
-/// What chooses trees, and knows the load of those chosen so far.
+/// The chooser of trees, with the load of those chosen so far.
 #[derive(Debug)]
 enum Chooser {
     /// One thread, for all switches.
@@ -256,7 +256,7 @@ impl<'a> Balance<'a> {
         }
     }
 
-    /// What it takes to choose the trees of groups.
+    /// The chooser, and the visits that choose the trees of groups.
     fn visits<'g>(
         &'g mut self,
         groups: &'g [Group],
@@ -299,13 +299,12 @@ impl<'a> Balance<'a> {
 
     /// Chooses all trees by load, those that are not yet chosen being expected to split evenly if `expects`.
     fn choose_by_load(&mut self, groups: &[Group], expects: bool) {
+        if !expects {
+            return self.pass(Pass::ByLoad, groups);
+        }
         let (Chooser::Whole(chooser), visits) = self.visits(groups) else {
             return self.pass(Pass::ByLoad, groups);
         };
-        if !expects {
-            visits.for_each(|visit| chooser.choose(visit));
-            return;
-        }
         let is_loaded = |visit: &Visit<'_>| visit.group.weight > 0;
         let loaded = visits.clone().filter(is_loaded);
         let shares: Vec<Vec<u64>> = loaded.clone().map(|visit| chooser.expect(visit)).collect();

@@ -23,7 +23,7 @@ use crate::{
     index::{ChannelIdx, IdxVec, SwitchIdx},
 };
 
-/// What is done with the trees of each group.
+/// The treatment of the trees of each group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pass {
     /// Each switch takes its first channel.
@@ -35,7 +35,7 @@ pub(super) enum Pass {
 }
 
 impl Pass {
-    /// What is done with the switches, in this order.
+    /// The work at the switches, in this order.
     const fn works(self) -> &'static [Work] {
         match self {
             Self::First => &[Work::AssignFirst],
@@ -45,7 +45,7 @@ impl Pass {
     }
 }
 
-/// What is done with all switches, one distance after the other.
+/// Work at all switches, one distance after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Work {
     /// [`TreeChooser::weigh`], the nearest switches first.
@@ -190,7 +190,7 @@ struct Part {
     neighbours: Levels,
 }
 
-/// What a switch is to a part.
+/// The relation of a switch to a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     /// It is in the part.

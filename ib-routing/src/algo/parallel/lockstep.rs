@@ -63,7 +63,7 @@ impl Lockstep {
     }
 }
 
-/// What is known of the time that several threads and one need.
+/// The measured times of several threads and of one.
 #[cfg(feature = "std")]
 #[derive(Clone, Debug, Default)]
 struct Times {
@@ -159,7 +159,7 @@ struct Team {
 
 #[cfg(feature = "std")]
 impl Team {
-    /// A bit that is set once nobody can join any more.
+    /// The bit that closes the team: no thread joins once it is set.
     const STARTED: usize = 1 << (usize::BITS - 1);
 
     /// The longest time that the first thread waits for others to start: to wake one up takes less.
@@ -208,7 +208,7 @@ impl Team {
 
     /// Waits until all threads may begin a stage. Returns false if one is missing.
     ///
-    /// What threads did before they came here is seen by all when they go on.
+    /// All writes of a thread before this call happen before all reads of others after it.
     fn wait(&self, stage: usize, threads: usize) -> bool {
         let all = (stage + 1) * threads;
         self.arrived.fetch_add(1, Release);

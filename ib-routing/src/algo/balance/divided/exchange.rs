@@ -13,7 +13,8 @@ use crate::{
 
 /// Weights and routes of switches that have neighbours in other parts.
 ///
-/// What one thread writes, others read after they have met. So they see all of it, and never one half of a number.
+/// A barrier lies between the stage in which one thread writes and that in which others read. So no thread reads one half of
+/// a number.
 #[derive(Debug)]
 pub(super) struct Exchange {
     weights: IdxVec<SwitchIdx, SharedU64>,
