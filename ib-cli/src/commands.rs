@@ -31,14 +31,15 @@ pub mod up;
 pub mod whatif;
 pub mod why;
 
-use clap::Subcommand;
+use clap::{Args as _, Subcommand};
 
 use crate::{
-    args::Args,
+    args::{Args, taking_negatives},
     error::{CliError, Verdict},
 };
 
-/// Declares the subcommands: a row names a variant of [`Command`], and the module and type of its arguments.
+/// Declares the subcommands: a row names a variant of [`Command`], and the module and type of its arguments. The module
+/// has the name of the subcommand.
 ///
 /// Each module has `pub fn run(args, json: bool) -> Result<Verdict, CliError>`. The help text of a command is the
 /// documentation of its type.
@@ -50,13 +51,21 @@ macro_rules! commands {
             $($variant(Box<$module::$args>),)*
         }
 
+        /// Adds the names of the subcommands; clap adds the arguments of one when it meets its name.
+        pub fn deferred(root: clap::Command) -> clap::Command {
+            root
+                $(.subcommand(clap::Command::new(stringify!($module)).defer(|command| {
+                    taking_negatives($module::$args::augment_args(command))
+                })))*
+        }
+
         /// Runs the command that the arguments name.
         ///
         /// # Errors
         /// Those of the command.
         pub fn run(args: Args) -> Result<Verdict, CliError> {
             match args.command {
-                $(Command::$variant(command) => $module::run(*command, args.json),)*
+                $(Command::$variant(command) => $module::run(*command, args.options.json),)*
             }
         }
     };

@@ -42,16 +42,13 @@ mod source;
 
 use std::process::ExitCode;
 
-use clap::{Command, CommandFactory as _, FromArgMatches as _};
-
 use crate::{args::Args, error::CliError, output::stderr};
 
 fn main() -> ExitCode {
     if let Err(error) = interrupt::install() {
         stderr::warn(format_args!("Ctrl-C will not end cleanly: {error}"));
     }
-    let matches = taking_negatives(Args::command()).try_get_matches();
-    let args = match matches.and_then(|matches| Args::from_arg_matches(&matches)) {
+    let args = match Args::of_process() {
         Ok(args) => args,
         Err(error) => return usage(&error),
     };
@@ -73,15 +70,6 @@ fn output_closed() -> ExitCode {
     // The runtime ignores the signal, so that a write returns an error and open files are completed or removed first.
     let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGPIPE);
     ExitCode::from(ENDED_BY_SIGPIPE)
-}
-
-/// The command with `-1` as a value like others: the option says best what it expected.
-fn taking_negatives(command: Command) -> Command {
-    let negative = |argument: clap::Arg| match argument.get_action().takes_values() {
-        true => argument.allow_negative_numbers(true),
-        false => argument,
-    };
-    command.mut_args(negative).mut_subcommands(taking_negatives)
 }
 
 /// Help and version go to stdout as clap prints them; a mistake becomes one line.

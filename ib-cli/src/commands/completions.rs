@@ -2,7 +2,6 @@
 
 use std::io::{self, Write as _};
 
-use clap::CommandFactory as _;
 use clap_complete::Shell;
 
 use crate::{
@@ -28,7 +27,7 @@ Examples:
 pub fn run(args: CompletionsArgs, json: bool) -> Result<Verdict, CliError> {
     refuse_json("completions", json)?;
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Args::command(), "ib", &mut script);
+    clap_complete::generate(args.shell, &mut Args::definition(), "ib", &mut script);
     io::stdout().lock().write_all(&script)?;
     Ok(Verdict::Holds)
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
-use clap::{Command, CommandFactory as _};
+use clap::Command;
 use clap_mangen::Man;
 
 use crate::{
@@ -31,7 +31,7 @@ pub fn run(args: ManArgs, json: bool) -> Result<Verdict, CliError> {
     let directory = args.directory.as_path();
     fs::create_dir_all(directory)
         .map_err(|error| CliError::file(directory.display(), "made a directory", &error))?;
-    let mut command = Args::command();
+    let mut command = Args::definition();
     // Gives each subcommand its whole name, as `ib-decode-packet`.
     command.build();
     let mut commands = vec![command];
