@@ -13,11 +13,11 @@ layouts! {
 }
 
 /// The class of this crate, its format and its messages, for [`describe`](ib_mad::describe).
-pub const CLASSES: &[ClassTable] = &[ClassTable {
-    class: MgmtClass::COM_MGT,
-    format: CommunicationMgmtMad::LAYOUT,
-    attributes: CmAttribute::ATTRIBUTES,
-}];
+pub const CLASSES: &[ClassTable] = &[ClassTable::new(
+    MgmtClass::COM_MGT,
+    CommunicationMgmtMad::LAYOUT,
+    CmAttribute::ATTRIBUTES,
+)];
 
 mad_format! {
     /// Format of communication management.

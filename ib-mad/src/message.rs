@@ -1,11 +1,10 @@
 //! The classes of this layer, and the reading of 256 bytes as a typed message.
 
-use ib_wire::table::Layout;
 use zerocopy::transmute_ref;
 
 use crate::{
-    AttributeEntry, BKeyInfo, BaseboardMgmtMad, BmSend, CaCongestionEntry, CaCongestionSetting,
-    ClassPortInfo, ClassTable, CommunityInfo, CongestionControlMad, CongestionControlTable,
+    BKeyInfo, BaseboardMgmtMad, BmSend, CaCongestionEntry, CaCongestionSetting, ClassPortInfo,
+    ClassTable, CommunityInfo, CongestionControlMad, CongestionControlTable,
     CongestionControlTableEntry, CongestionInfo, CongestionKeyInfo, CongestionLogCa,
     CongestionLogEventCa, CongestionLogEventSwitch, CongestionLogSwitch, DeviceMgmtMad, DiagCode,
     DiagnosticTimeout, Gmp, InformInfo, IoControllerProfile, IoUnitInfo, MadHeader, MgmtClass,
@@ -62,45 +61,33 @@ layouts! {
 
 /// The classes of this layer, for [`describe`](crate::describe).
 pub const CLASSES: &[ClassTable] = &[
-    table(
+    ClassTable::new(
         MgmtClass::PERF,
         PerformanceMad::LAYOUT,
         PerfAttribute::ATTRIBUTES,
     ),
-    table(
+    ClassTable::new(
         MgmtClass::BM,
         BaseboardMgmtMad::LAYOUT,
         BmAttribute::ATTRIBUTES,
     ),
-    table(
+    ClassTable::new(
         MgmtClass::DEV_MGT,
         DeviceMgmtMad::LAYOUT,
         DevMgtAttribute::ATTRIBUTES,
     ),
-    table(MgmtClass::SNMP, Gmp::LAYOUT, SnmpAttribute::ATTRIBUTES),
-    table(
+    ClassTable::new(MgmtClass::SNMP, Gmp::LAYOUT, SnmpAttribute::ATTRIBUTES),
+    ClassTable::new(
         MgmtClass::CONGESTION_CONTROL,
         CongestionControlMad::LAYOUT,
         CcAttribute::ATTRIBUTES,
     ),
-    table(
+    ClassTable::new(
         MgmtClass::VENDOR1_0A,
         VendorRange1Mad::LAYOUT,
         MlnxAttribute::ATTRIBUTES,
     ),
 ];
-
-const fn table(
-    class: MgmtClass,
-    format: &'static Layout,
-    attributes: &'static [AttributeEntry],
-) -> ClassTable {
-    ClassTable {
-        class,
-        format,
-        attributes,
-    }
-}
 
 /// A datagram of a class of this layer: its format and its attribute.
 ///

@@ -19,6 +19,8 @@ pub struct ClassTable {
     pub format: &'static Layout,
     /// The attributes, each number once.
     pub attributes: &'static [AttributeEntry],
+    /// By the low byte of a number: the index of the first attribute with this byte; behind the last one if there is none.
+    first: [u8; 256],
 }
 
 /// An attribute of a class.
@@ -37,10 +39,39 @@ pub struct AttributeEntry {
 }
 
 impl ClassTable {
+    /// The table of `class`, whose datagrams have this format and these attributes: 255 at most, each number once.
+    #[allow(
+        clippy::indexing_slicing,
+        reason = "evaluated at compile time, where an index past the end is an error"
+    )]
+    #[must_use]
+    pub const fn new(
+        class: MgmtClass,
+        format: &'static Layout,
+        attributes: &'static [AttributeEntry],
+    ) -> Self {
+        let len = attributes.len() as u8;
+        assert!(len as usize == attributes.len(), "255 attributes at most");
+        let mut first = [len; 256];
+        let mut index = len;
+        while let Some(before) = index.checked_sub(1) {
+            index = before;
+            first[low_byte(attributes[index as usize].id)] = index;
+        }
+        Self {
+            class,
+            format,
+            attributes,
+            first,
+        }
+    }
+
     /// The attribute with this number.
     #[must_use]
     pub fn attribute(&self, id: AttributeId) -> Option<&'static AttributeEntry> {
-        self.attributes.iter().find(|entry| entry.id == id)
+        let first = self.first.get(low_byte(id)).copied()?;
+        let attributes = self.attributes.get(usize::from(first)..)?;
+        attributes.iter().find(|entry| entry.id == id)
     }
 
     /// The format of a datagram of this class, which begins with `header`; `bytes` is the whole datagram.
@@ -49,11 +80,16 @@ impl ClassTable {
         let attribute = self.attribute(header.attribute_id()).and_then(|entry| {
             let layout = match entry.layout {
                 // Its first byte says whose log it is; a request has no log yet.
-                Some(log) if log == CongestionLogSwitch::LAYOUT => match bytes.get(entry.offset) {
-                    Some(1) => CongestionLogSwitch::LAYOUT,
-                    Some(2) => CongestionLogCa::LAYOUT,
-                    _ => return None,
-                },
+                Some(log)
+                    if self.class == MgmtClass::CONGESTION_CONTROL
+                        && log == CongestionLogSwitch::LAYOUT =>
+                {
+                    match bytes.get(entry.offset) {
+                        Some(1) => CongestionLogSwitch::LAYOUT,
+                        Some(2) => CongestionLogCa::LAYOUT,
+                        _ => return None,
+                    }
+                }
                 other => other?,
             };
             Some((layout, entry.offset))
@@ -70,6 +106,11 @@ impl ClassTable {
         self.attribute(id)
             .is_some_and(|entry| entry.methods.contains(&method))
     }
+}
+
+/// The low byte of the number, as an index.
+const fn low_byte(id: AttributeId) -> usize {
+    (id.0 & 0xff) as usize
 }
 
 /// The format of a datagram's bytes.

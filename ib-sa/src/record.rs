@@ -47,11 +47,11 @@ pub struct RecordInfo {
 }
 
 /// The class of this crate, its format and its attributes.
-pub const CLASSES: &[ClassTable] = &[ClassTable {
-    class: MgmtClass::SUBN_ADM,
-    format: SaMad::LAYOUT,
-    attributes: SaAttribute::ATTRIBUTES,
-}];
+pub const CLASSES: &[ClassTable] = &[ClassTable::new(
+    MgmtClass::SUBN_ADM,
+    SaMad::LAYOUT,
+    SaAttribute::ATTRIBUTES,
+)];
 
 /// Declares the records: their exports, [`RECORDS`], [`LAYOUTS`] and [`SaAttribute`].
 macro_rules! records {

@@ -25,16 +25,16 @@ layouts! {
 
 /// Every class of this crate, its format and its attributes: the two forms of an SMP.
 pub const CLASSES: &[ClassTable] = &[
-    ClassTable {
-        class: MgmtClass::SUBN_LID,
-        format: SmpLidRouted::LAYOUT,
-        attributes: SmAttribute::ATTRIBUTES,
-    },
-    ClassTable {
-        class: MgmtClass::SUBN_DIRECTED,
-        format: SmpDirected::LAYOUT,
-        attributes: SmAttribute::ATTRIBUTES,
-    },
+    ClassTable::new(
+        MgmtClass::SUBN_LID,
+        SmpLidRouted::LAYOUT,
+        SmAttribute::ATTRIBUTES,
+    ),
+    ClassTable::new(
+        MgmtClass::SUBN_DIRECTED,
+        SmpDirected::LAYOUT,
+        SmAttribute::ATTRIBUTES,
+    ),
 ];
 
 /// An SMP by its form; its [`attribute`](Smp::attribute) is a typed view as well.
