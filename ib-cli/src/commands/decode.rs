@@ -8,6 +8,7 @@ mod columns;
 mod link;
 mod mad;
 mod packet;
+mod pages;
 mod parts;
 
 use std::{

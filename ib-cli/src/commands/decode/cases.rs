@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufRead, BufReader, Read},
+    io::{self, Read},
     os::fd::AsFd,
     path::Path,
 };
@@ -12,6 +12,7 @@ use ib_transport::capture::CaptureReader;
 use ib_wire::Start;
 use rustix::fs::FileType;
 
+use super::pages::PageReader;
 use crate::{
     error::CliError,
     files::without_mark,
@@ -20,9 +21,6 @@ use crate::{
 
 /// Bytes of cases in a batch: with their text they stay in the processor's cache.
 const BATCH: usize = 1 << 15;
-
-/// Bytes of text that are read at once: a call of the system costs little beside them.
-const CHUNK: usize = 1 << 17;
 
 /// Cases that are decoded together.
 #[derive(Debug, Default)]
@@ -134,7 +132,7 @@ impl Cases {
         match argument {
             Some(digits) if digits != "-" => Self::Argument(digits, start),
             _ => Self::Lines(Lines {
-                reader: BufReader::with_capacity(CHUNK, stdin()),
+                reader: PageReader::new(stdin()),
                 start,
                 number: 0,
                 cut: Vec::new(),
@@ -210,7 +208,7 @@ impl Cases {
 
 /// The lines of stdin.
 pub struct Lines {
-    reader: BufReader<Input>,
+    reader: PageReader<Input>,
     start: Start,
     /// Lines that have been read.
     number: usize,
@@ -222,7 +220,7 @@ impl Lines {
     /// Fills an empty batch; whether the input has ended.
     fn read(&mut self, batch: &mut Batch) -> Result<bool, CliError> {
         while !batch.is_full() {
-            let read = self.reader.fill_buf();
+            let read = self.reader.fill();
             let chunk = read.map_err(|error| CliError::file("-", "read", &error))?;
             let (start, number) = (self.start, &mut self.number);
             if chunk.is_empty() {
