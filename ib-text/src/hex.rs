@@ -22,11 +22,21 @@ pub fn room_for(digits: &[u8]) -> usize {
 /// Says what is wrong if a character is no digit, a digit has no partner, or the room does not do.
 #[inline]
 pub fn decode_to(room: &mut [u8], digits: &[u8]) -> Result<usize, String> {
-    let digits = digits.strip_prefix(b"0x").unwrap_or(digits);
-    if write(room, digits) {
-        return Ok(digits.len() / 2);
+    match decode_plain_to(room, digits) {
+        Some(len) => Ok(len),
+        None => decode_dump(room, without_prefix(digits)),
     }
-    decode_dump(room, digits)
+}
+
+/// As [`decode_to`]; `None` if there is anything but digits, or too little room.
+#[inline]
+pub fn decode_plain_to(room: &mut [u8], digits: &[u8]) -> Option<usize> {
+    let digits = without_prefix(digits);
+    write(room, digits).then_some(digits.len() / 2)
+}
+
+fn without_prefix(digits: &[u8]) -> &[u8] {
+    digits.strip_prefix(b"0x").unwrap_or(digits)
 }
 
 /// As [`decode_to`]: dumps of other tools put blanks, colons or commas between the bytes.

@@ -86,6 +86,16 @@ impl Batch {
         Ok(())
     }
 
+    /// Adds the case of these digits, unless there is anything else among them; returns whether it did.
+    #[inline]
+    fn push_plain_digits(&mut self, start: Start, digits: &[u8]) -> bool {
+        let len = hex::decode_plain_to(self.room(hex::room_for(digits)), digits);
+        if let Some(len) = len {
+            self.end_case(start, len);
+        }
+        len.is_some()
+    }
+
     #[inline]
     fn is_full(&self) -> bool {
         // Lines without digits fill no bytes.
@@ -135,6 +145,7 @@ impl Cases {
                 reader: PageReader::new(stdin()),
                 start,
                 number: 0,
+                len_before: 0,
                 cut: Vec::new(),
             }),
         }
@@ -212,6 +223,8 @@ pub struct Lines {
     start: Start,
     /// Lines that have been read.
     number: usize,
+    /// Length of a line before.
+    len_before: usize,
     /// The beginning of a line whose end the buffer did not hold.
     cut: Vec<u8>,
 }
@@ -232,12 +245,24 @@ impl Lines {
             }
             // Lines are decoded in place, but for the one that the end of the buffer cuts.
             let mut rest = chunk;
-            while !batch.is_full()
-                && let Some(end) = memchr::memchr(b'\n', rest)
-            {
-                let (line, behind) = rest.split_at(end);
-                rest = behind.get(1..).unwrap_or_default();
+            while !batch.is_full() {
+                // Most lines are as long as the one before. If such a line has nothing but digits, its end need not be
+                // searched for.
+                if self.cut.is_empty()
+                    && let Some((line, behind)) = split_line(rest, self.len_before)
+                    && batch.push_plain_digits(start, line)
+                {
+                    *number += 1;
+                    rest = behind;
+                    continue;
+                }
+                let end = memchr::memchr(b'\n', rest);
+                let Some((line, behind)) = end.and_then(|end| split_line(rest, end)) else {
+                    break;
+                };
+                rest = behind;
                 if self.cut.is_empty() {
+                    self.len_before = line.len();
                     decode(batch, start, number, line)?;
                 } else {
                     self.cut.extend_from_slice(line);
@@ -254,6 +279,13 @@ impl Lines {
         }
         Ok(false)
     }
+}
+
+/// The first `len` bytes and what comes after the end of the line, if a line ends there.
+#[inline]
+fn split_line(text: &[u8], len: usize) -> Option<(&[u8], &[u8])> {
+    let (line, end) = text.split_at_checked(len)?;
+    Some((line, end.strip_prefix(b"\n")?))
 }
 
 /// Decodes the line after line `number`.
