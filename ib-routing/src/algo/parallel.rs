@@ -287,6 +287,9 @@ const fn is_divided(threads: usize, items: usize) -> bool {
 
 /// Runs `work` once, on a pool of `threads`, or on the global one for 0; where that is already the case, at once.
 ///
+/// A pool of the calling thread's, or the global one, serves if it has as many: new threads take time to start, and most
+/// often share a processor before the system distributes them.
+///
 /// It is compiled once for all kinds of work, because rayon's code for a pool is longer than most of them.
 #[cfg(feature = "std")]
 fn on_threads(threads: usize, work: &mut (dyn FnMut() + Send)) {
@@ -295,12 +298,11 @@ fn on_threads(threads: usize, work: &mut (dyn FnMut() + Send)) {
         return work();
     }
     let threads = threads.min(MOST);
-    let here = rayon::current_thread_index().is_some();
-    if here && (threads == 0 || threads == rayon::current_num_threads()) {
-        return work();
-    }
-    if threads == 0 {
-        return rayon::scope(|_| work());
+    if threads == 0 || threads == rayon::current_num_threads() {
+        return match rayon::current_thread_index() {
+            Some(_) => work(),
+            None => rayon::scope(|_| work()),
+        };
     }
     match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
         Ok(pool) => pool.install(work),
