@@ -12,7 +12,11 @@
 //! before it has found all channels near both ends. What was refused once stays refused until
 //! [`ChannelGraph::reconsider`]: only a caller that takes dependencies back has to ask again.
 
+mod dependency_set;
+
 use alloc::{sync::Arc, vec, vec::Vec};
+
+pub use self::dependency_set::DependencySet;
 
 use crate::{
     algo::parallel,

@@ -23,7 +23,7 @@ use ib_wire::{Sl, random::SplitMix64};
 
 use self::{
     escape::Escape,
-    paths::{Paths, Sketch},
+    paths::{BalancedTrees, Paths, Sketch, Start},
 };
 use crate::{
     algo::{
@@ -33,6 +33,7 @@ use crate::{
         demands::Demands,
         lanes::channels_up_and_down,
         layered::{self, LayeredConfig, Objective, TreeStrategy},
+        parallel,
         shortest_path_dag::ShortestPathDag,
     },
     engine::{self, Guarantees, RoutingEngine},
@@ -85,34 +86,41 @@ impl RoutingEngine for Nue {
                 return Ok(routes);
             }
         }
-        let mut routes = Routes::new_on(options.threads, &engine::NUE, fabric, lids);
-        routes.set_exits(lids);
-        let dag = ShortestPathDag::new(fabric, options);
-        let demands = |tree_per_switch| {
-            let mut demands = Demands::new(fabric, lids, tree_per_switch);
-            if options.nue_include_switches {
-                demands.count_switches();
-            }
-            demands
-        };
-        let (sketched, demands) = (demands(true), demands(false));
-        let found = arrange(fabric, &dag, sketched, &demands, vls);
-        found
-            .choices
-            .install(options.threads, fabric, &demands.trees, &mut routes);
-        if vls > 1 {
-            let mut sls = vec![Sl::ZERO; routes.row_len()];
-            for (demand, &lane) in demands.trees.iter().zip(&found.lanes) {
-                for lid in &demand.lids {
-                    if let Some(sl) = sls.get_mut(usize::from(lid.0)) {
-                        *sl = Sl::try_new(lane).unwrap_or_default();
-                    }
+        Ok(parallel::install(options.threads, fabric, || {
+            searched(fabric, lids, options, vls)
+        }))
+    }
+}
+
+/// Routes with each destination on one of so many lanes.
+fn searched(fabric: &Fabric, lids: &LidMap, options: &RouteOptions, vls: u8) -> Routes {
+    let mut routes = Routes::new_on(options.threads, &engine::NUE, fabric, lids);
+    routes.set_exits(lids);
+    let dag = ShortestPathDag::new(fabric, options);
+    let demands = |tree_per_switch| {
+        let mut demands = Demands::new(fabric, lids, tree_per_switch);
+        if options.nue_include_switches {
+            demands.count_switches();
+        }
+        demands
+    };
+    let (sketched, demands) = (demands(true), demands(false));
+    let found = arrange(options.threads, fabric, &dag, sketched, &demands, vls);
+    found
+        .choices
+        .install(options.threads, fabric, &demands.trees, &mut routes);
+    if vls > 1 {
+        let mut sls = vec![Sl::ZERO; routes.row_len()];
+        for (demand, &lane) in demands.trees.iter().zip(&found.lanes) {
+            for lid in &demand.lids {
+                if let Some(sl) = sls.get_mut(usize::from(lid.0)) {
+                    *sl = Sl::try_new(lane).unwrap_or_default();
                 }
             }
-            routes.set_lanes(SlTable::ByDestination(sls), VlMap::default(), vls);
         }
-        Ok(routes)
+        routes.set_lanes(SlTable::ByDestination(sls), VlMap::default(), vls);
     }
+    routes
 }
 
 /// One in so many trees may leave the shortest paths before another order is tried.
@@ -171,6 +179,7 @@ fn targets(demands: &Demands) -> Vec<Target> {
 /// paths. Both are chosen by a [sketch](Sketch) of `sketched`, with one tree per switch, in every round but the
 /// first.
 fn arrange(
+    threads: usize,
     fabric: &Fabric,
     dag: &ShortestPathDag,
     sketched: Demands,
@@ -191,7 +200,7 @@ fn arrange(
     let mut random = SplitMix64::new(1);
     let mut best: Option<Arrangement> = None;
     for round in 0..rounds.max(2) {
-        // On a large fabric the first round is for trees, where shortest paths meet no cycle.
+        // On a large fabric the first round is for fat trees, where shortest paths to CAs meet no cycle.
         let patience = if round == 0 && rounds == 1 {
             demands.trees.len() / PATIENCE
         } else {
@@ -201,12 +210,24 @@ fn arrange(
             0 => None,
             _ => sketcher.best(dag, &mut targets, &mut random),
         };
-        let (sketch, mut lanes) = match sketched {
-            Some((sketch, lanes)) => (Some(sketch), lanes),
-            None => (None, begin(fabric, &layout, &roots, vls)),
+        let (start, mut lanes) = match sketched {
+            Some((sketch, lanes)) => (Start::Sketch(sketch), lanes),
+            None => {
+                let mut lanes = begin(fabric, &layout, &roots, vls);
+                let start = match lanes.as_mut_slice() {
+                    [lane] if patience < usize::MAX && !demands.is_direct(fabric) => {
+                        let trees = BalancedTrees::new(
+                            threads, fabric, dag, demands, &targets, &layout, lane,
+                        );
+                        Start::Trees(trees)
+                    }
+                    _ => Start::Nothing,
+                };
+                (start, lanes)
+            }
         };
         let paths = Paths::new(fabric, demands);
-        let found = paths.find_all(dag, &targets, sketch.as_ref(), &mut lanes, patience);
+        let found = paths.find_all(dag, &targets, start, &mut lanes, patience);
         let Some(found) = found else {
             continue;
         };

@@ -1,11 +1,12 @@
 //! The search for paths in the channel dependency graphs of the lanes, one destination after the other.
 
 mod backtrack;
+mod balanced;
 mod sketch;
 
 use alloc::{vec, vec::Vec};
 
-pub(super) use self::sketch::Sketch;
+pub(super) use self::{balanced::BalancedTrees, sketch::Sketch};
 use super::{Arrangement, NONE, Target};
 use crate::{
     algo::{
@@ -36,6 +37,15 @@ pub(super) struct Paths<'a> {
     backwards: Vec<ChannelIdx>,
 }
 
+/// What a search for all paths begins with.
+pub(super) enum Start {
+    Nothing,
+    /// One tree per switch: the lanes have its dependencies.
+    Sketch(Sketch),
+    /// Trees to keep where they fit the one lane.
+    Trees(BalancedTrees),
+}
+
 /// Hops of a switch that has no path yet.
 const UNSETTLED: u32 = u32::MAX;
 
@@ -59,32 +69,48 @@ impl<'a> Paths<'a> {
         }
     }
 
-    /// Finds the paths to all `targets`, where a `sketch` of them is there in its lanes and by its loads.
-    /// `None` if more trees to CAs than `patience` have paths that are not shortest.
+    /// Finds the paths to all `targets`. `None` if more trees to CAs than `patience` have paths that are not shortest.
     pub(super) fn find_all(
         mut self,
         dag: &ShortestPathDag,
         targets: &[Target],
-        sketch: Option<&Sketch>,
+        start: Start,
         lanes: &mut [ChannelGraph],
         mut patience: usize,
     ) -> Option<Arrangement> {
         let (fabric, demands) = (self.fabric, self.demands);
-        let mut choices = Choices::new(fabric, &demands.trees);
         let mut lane_of = vec![0; demands.trees.len()];
-        if let Some(sketch) = sketch {
-            self.load.clone_from(&sketch.load);
-        }
+        let (mut choices, sketch, fits) = match start {
+            Start::Nothing => (Choices::new(fabric, &demands.trees), None, Vec::new()),
+            Start::Sketch(sketch) => {
+                self.load.clone_from(&sketch.load);
+                let choices = Choices::new(fabric, &demands.trees);
+                (choices, Some(sketch), Vec::new())
+            }
+            Start::Trees(trees) => {
+                self.load = trees.load;
+                (trees.choices, None, trees.fits)
+            }
+        };
         for (turn, target) in targets.iter().enumerate() {
             let number = turn % lanes.len().max(1);
             let trees = demands.trees.get(target.first..target.end);
             let Some(lane) = lanes.get_mut(number) else {
                 break;
             };
-            if let Some(sketch) = sketch {
-                self.take_back(sketch, target);
+            if let Some(sketch) = &sketch {
+                self.take_back(target, target.weight, |switch| {
+                    sketch.choices.channel(target.number, switch)
+                });
             }
             for (tree, demand) in (target.first..).zip(trees.unwrap_or_default()) {
+                match fits.get(tree) {
+                    Some(true) => continue,
+                    Some(false) => self.take_back(target, demand.weight, |switch| {
+                        choices.channel(tree, switch)
+                    }),
+                    None => {}
+                }
                 let shortest = self.find(dag.towards(demand.target), lane, demand);
                 if !shortest && demand.weight > 0 {
                     patience = patience.checked_sub(1)?;
@@ -317,6 +343,27 @@ impl<'a> Paths<'a> {
                 lane.admit(channel, self.channel[next]);
             }
         }
+    }
+
+    /// Takes the load of a tree back that was chosen before, whose paths `weight` LIDs share.
+    fn take_back(
+        &mut self,
+        target: &Target,
+        weight: u64,
+        chosen: impl Fn(SwitchIdx) -> Option<ChannelIdx>,
+    ) {
+        if weight == 0 {
+            return;
+        }
+        self.begin(target.switch);
+        for switch in self.fabric.switches().indices() {
+            if let Some(channel) = chosen(switch) {
+                self.channel[switch] = channel;
+                self.hops[switch] = UNSETTLED - 1;
+            }
+        }
+        self.settle_again(target.switch);
+        self.change_load(|load, routes| *load -= routes * weight);
     }
 
     /// Lets the paths of a tree `change` the load of each channel by the routes of all CAs to one LID that pass

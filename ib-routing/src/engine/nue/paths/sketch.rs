@@ -4,7 +4,7 @@
 //! their load. So both are found out before, by far fewer trees: the lanes keep what a sketch depends on, and its
 //! load is there until the trees of a target take its place.
 
-use super::{Paths, UNSETTLED};
+use super::Paths;
 use crate::{
     algo::{
         balance::max_load, channel_graph::ChannelGraph, choices::Choices,
@@ -16,7 +16,7 @@ use crate::{
 
 /// One tree for all CAs at each switch.
 pub(in crate::engine::nue) struct Sketch {
-    choices: Choices,
+    pub(super) choices: Choices,
     /// Routes on each channel.
     pub(super) load: IdxVec<ChannelIdx, u64>,
     /// Routes on the busiest channel.
@@ -57,21 +57,5 @@ impl Paths<'_> {
         let max = max_load(&self.load);
         let load = self.load;
         Some(Sketch { choices, load, max })
-    }
-
-    /// Takes the load of a sketched tree back.
-    pub(super) fn take_back(&mut self, sketch: &Sketch, target: &Target) {
-        if target.weight == 0 {
-            return;
-        }
-        self.begin(target.switch);
-        for switch in self.fabric.switches().indices() {
-            if let Some(channel) = sketch.choices.channel(target.number, switch) {
-                self.channel[switch] = channel;
-                self.hops[switch] = UNSETTLED - 1;
-            }
-        }
-        self.settle_again(target.switch);
-        self.change_load(|load, routes| *load -= routes * target.weight);
     }
 }
