@@ -103,6 +103,7 @@ impl Choices {
             // Any byte is a choice.
             choices: choices.map_or(&[], |choices| choices),
             columns: &self.columns,
+            first: &self.first,
         }
     }
 
@@ -272,9 +273,21 @@ impl Choice {
 pub(crate) struct SharedChoices<'a> {
     choices: &'a [Choice],
     columns: &'a [Column],
+    /// As in [`Choices`].
+    first: &'a IdxVec<SwitchIdx, ChannelIdx>,
 }
 
 impl<'a> SharedChoices<'a> {
+    /// Lets a switch take one of its channels.
+    #[inline]
+    pub(crate) fn set(self, tree: usize, switch: SwitchIdx, channel: ChannelIdx) {
+        let place = channel.0 - self.first[switch].0;
+        for choice in self.block(tree, 1).of(switch) {
+            // A switch has 254 ports at most.
+            choice.take(place as u8 + 1);
+        }
+    }
+
     /// The choices of `count` trees from `first` on, which all have the same target.
     #[must_use]
     pub(crate) fn block(self, first: usize, count: usize) -> ChoiceBlock<'a> {

@@ -227,7 +227,7 @@ fn arrange(
             }
         };
         let paths = Paths::new(fabric, demands);
-        let found = paths.find_all(dag, &targets, start, &mut lanes, patience);
+        let found = paths.find_all(threads, dag, &targets, start, &mut lanes, patience);
         let Some(found) = found else {
             continue;
         };

@@ -12,9 +12,10 @@ use crate::{
     algo::{
         balance::{is_even, room},
         channel_graph::ChannelGraph,
-        choices::Choices,
+        choices::{Choices, SharedChoices},
         demands::{Demand, Demands},
         hotspots::Hotspots,
+        parallel,
         shortest_path_dag::{DagTo, NextHop, ShortestPathDag},
     },
     fabric::Fabric,
@@ -72,6 +73,7 @@ impl<'a> Paths<'a> {
     /// Finds the paths to all `targets`. `None` if more trees to CAs than `patience` have paths that are not shortest.
     pub(super) fn find_all(
         mut self,
+        threads: usize,
         dag: &ShortestPathDag,
         targets: &[Target],
         start: Start,
@@ -94,6 +96,10 @@ impl<'a> Paths<'a> {
         };
         for (turn, target) in targets.iter().enumerate() {
             let number = turn % lanes.len().max(1);
+            if let Some(lane_of) = lane_of.get_mut(target.first..target.end) {
+                // There are 15 lanes at most.
+                lane_of.fill(number as u8);
+            }
             let trees = demands.trees.get(target.first..target.end);
             let Some(lane) = lanes.get_mut(number) else {
                 break;
@@ -103,7 +109,8 @@ impl<'a> Paths<'a> {
                     sketch.choices.channel(target.number, switch)
                 });
             }
-            for (tree, demand) in (target.first..).zip(trees.unwrap_or_default()) {
+            let trees = (target.first..).zip(trees.unwrap_or_default());
+            for (tree, demand) in trees.filter(|(_, demand)| demand.weight > 0) {
                 match fits.get(tree) {
                     Some(true) => continue,
                     Some(false) => self.take_back(target, demand.weight, |switch| {
@@ -111,22 +118,14 @@ impl<'a> Paths<'a> {
                     }),
                     None => {}
                 }
-                let shortest = self.find(dag.towards(demand.target), lane, demand);
-                if !shortest && demand.weight > 0 {
+                if !self.find(dag.towards(demand.target), lane, demand) {
                     patience = patience.checked_sub(1)?;
                 }
-                if demand.weight > 0 {
-                    self.change_load(|load, routes| *load += routes * demand.weight);
-                }
-                for &switch in self.settled.iter().skip(1) {
-                    choices.set(tree, switch, self.channel[switch]);
-                }
-                if let Some(entry) = lane_of.get_mut(tree) {
-                    // There are 15 lanes at most.
-                    *entry = number as u8;
-                }
+                self.change_load(|load, routes| *load += routes * demand.weight);
+                self.write(choices.shared(), tree);
             }
         }
+        self.find_unloaded(threads, dag, &lane_of, lanes, choices.shared());
         let hotspots = Hotspots {
             fabric,
             dag,
@@ -149,31 +148,82 @@ impl<'a> Paths<'a> {
         })
     }
 
-    /// Finds the paths of one tree. Says whether all are shortest.
-    fn find(&mut self, dag: DagTo<'_>, lane: &mut ChannelGraph, demand: &Demand) -> bool {
-        let target = demand.target;
-        self.begin(target);
+    /// Finds the paths of the trees without load: hardly any of them needs a dependency that is not there, so threads find
+    /// them side by side. The others come last.
+    fn find_unloaded(
+        &mut self,
+        threads: usize,
+        dag: &ShortestPathDag,
+        lane_of: &[u8],
+        lanes: &mut [ChannelGraph],
+        choices: SharedChoices<'_>,
+    ) {
+        let (fabric, demands) = (self.fabric, self.demands);
+        let unloaded = (0..).zip(&demands.trees);
+        let unloaded: Vec<(usize, &Demand)> =
+            unloaded.filter(|(_, tree)| tree.weight == 0).collect();
+        let lane_of = |tree: usize| lane_of.get(tree).map(|&lane| usize::from(lane));
+        let (shared_lanes, threads) = (&*lanes, parallel::workers(threads, unloaded.len()));
+        let found = parallel::gather(
+            threads,
+            unloaded.len(),
+            || (Paths::new(fabric, demands), Vec::new()),
+            |(paths, left), at| {
+                let Some(&(tree, demand)) = unloaded.get(at) else {
+                    return;
+                };
+                let lane = lane_of(tree).and_then(|lane| shared_lanes.get(lane));
+                match lane {
+                    Some(lane) if paths.find_known(dag.towards(demand.target), lane, demand) => {
+                        paths.write(choices, tree);
+                    }
+                    _ => left.push((tree, demand)),
+                }
+            },
+        );
+        let mut left: Vec<_> = found.into_iter().flat_map(|(_, left)| left).collect();
+        left.sort_unstable_by_key(|&(tree, _)| tree);
+        for (tree, demand) in left {
+            if let Some(lane) = lane_of(tree).and_then(|lane| lanes.get_mut(lane)) {
+                self.find(dag.towards(demand.target), lane, demand);
+                self.write(choices, tree);
+            }
+        }
+    }
+
+    /// Writes the paths that were found as the choices of a tree.
+    fn write(&self, choices: SharedChoices<'_>, tree: usize) {
+        for &switch in self.settled.iter().skip(1) {
+            choices.set(tree, switch, self.channel[switch]);
+        }
+    }
+
+    /// Finds shortest paths where the lane has all dependencies, and then other paths of which that is true. Returns
+    /// false if switches are left, the [stuck](Self::stuck) ones.
+    fn find_known(&mut self, dag: DagTo<'_>, lane: &ChannelGraph, demand: &Demand) -> bool {
+        self.begin(demand.target);
         self.stuck.clear();
         for switch in dag.switches() {
-            let next_hops = dag.next_hops(switch);
-            let channels = next_hops.iter().map(|next_hop| next_hop.channel);
-            let settled = if demand.weight == 0 {
-                self.take_known(switch, channels, lane)
-            } else {
-                self.take_first(switch, next_hops, lane)
-                    || self.take_lightest(switch, channels, lane)
-            };
-            if !settled {
+            let channels = dag.next_hops(switch).iter();
+            if !self.take_known(switch, channels.map(|next_hop| next_hop.channel), lane) {
                 self.stuck.push(switch);
             }
         }
-        let shortest = self.stuck.is_empty();
+        parallel::count(self.settled.len());
         let fabric = self.fabric;
-        if demand.weight == 0 {
-            self.free_stuck(|paths, switch| {
-                paths.take_known(switch, channels_from(fabric, switch), lane)
-            });
-        }
+        self.free_stuck(|paths, switch| {
+            paths.take_known(switch, channels_from(fabric, switch), lane)
+        })
+    }
+
+    /// Finds the paths of one tree. Says whether all are shortest.
+    fn find(&mut self, dag: DagTo<'_>, lane: &mut ChannelGraph, demand: &Demand) -> bool {
+        let (fabric, target) = (self.fabric, demand.target);
+        let shortest = if demand.weight == 0 {
+            self.find_known(dag, lane, demand)
+        } else {
+            self.find_shortest(dag, lane, demand)
+        };
         let freed = self.free_stuck(|paths, switch| {
             paths.take_lightest(switch, channels_from(fabric, switch), lane)
         });
@@ -181,6 +231,23 @@ impl<'a> Paths<'a> {
             self.climb(lane, target);
         }
         shortest
+    }
+
+    /// Finds shortest paths, the lightest where their dependencies are admitted. Returns false if switches are left, the
+    /// [stuck](Self::stuck) ones.
+    fn find_shortest(&mut self, dag: DagTo<'_>, lane: &mut ChannelGraph, demand: &Demand) -> bool {
+        self.begin(demand.target);
+        self.stuck.clear();
+        for switch in dag.switches() {
+            let next_hops = dag.next_hops(switch);
+            let channels = next_hops.iter().map(|next_hop| next_hop.channel);
+            if !self.take_first(switch, next_hops, lane)
+                && !self.take_lightest(switch, channels, lane)
+            {
+                self.stuck.push(switch);
+            }
+        }
+        self.stuck.is_empty()
     }
 
     /// Takes the lightest next hop, if its dependency is admitted.
