@@ -248,6 +248,51 @@ fn files_from_other_systems_read_as_our_own() {
     );
 }
 
+/// More text than is read at once, so that some lines are cut.
+#[test]
+fn cases_are_the_same_however_long_their_lines_are() {
+    let case = |number: usize| {
+        let digits = format!("01{:02x}01{number:02x}", number % 7).repeat(64);
+        digits[..match number % 5 {
+            0 => 0,
+            1 => 510,
+            _ => 512,
+        }]
+            .to_owned()
+    };
+    let cases: Vec<String> = (0..1000).map(|number| case(number % 256)).collect();
+    let decoded = |input: String| {
+        let output = ib(&["decode", "mad", "--json", "-"], input);
+        assert!(output.stderr.is_empty());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let documents = decoded(cases.join("\n") + "\n");
+    assert_eq!(documents.lines().count(), cases.len());
+    let alone: Vec<String> = cases[..10]
+        .iter()
+        .map(|case| decoded(format!("{case}\n")))
+        .collect();
+    assert!(documents.starts_with(&alone.concat()));
+    for (number, end) in ["\r\n", " \n"].into_iter().enumerate() {
+        assert!(decoded(cases.join(end)) == documents, "{number}");
+    }
+    // Equally long lines, one of which has other digits, blanks or no digits at all.
+    let mut equal = vec![cases[2].clone(); 600];
+    equal[300] = cases[2].to_uppercase();
+    equal[301] = format!("{}\n{}", &cases[2][..511], "0");
+    let output = ib(&["decode", "mad", "--json", "-"], equal.join("\n"));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr.starts_with("error: -:302: 511 hexadecimal digits"),
+        "{stderr}"
+    );
+    assert_eq!(
+        output.stdout.iter().filter(|&&byte| byte == b'\n').count(),
+        301
+    );
+}
+
 #[test]
 fn rubbish_is_one_printable_line_and_status_2() {
     // Bytes that are no text, with control characters, line ends and the start of an escape sequence.

@@ -124,7 +124,7 @@ impl<'a> Balance<'a> {
         let rounds = rounds(balance.choices.len());
         // One tree after the other is better, and several at once are faster.
         let side_by_side = if rounds == 1 { SIDE_BY_SIDE } else { 1 };
-        let mut groups = groups(&demands.trees, side_by_side);
+        let mut groups = groups(fabric, &demands.trees, side_by_side);
         let expects = demands.is_direct(fabric);
         if !(expects && rounds == 1 && balance.choose_evenly(&groups)) {
             balance.choose_by_load(&groups, expects);
@@ -176,7 +176,7 @@ impl<'a> Balance<'a> {
         demands: &'a Demands,
     ) -> Self {
         let mut balance = Self::empty(workers, fabric, dag, demands);
-        balance.pass(Pass::First, &groups(&demands.trees, SIDE_BY_SIDE));
+        balance.pass(Pass::First, &groups(fabric, &demands.trees, SIDE_BY_SIDE));
         balance
     }
 

@@ -57,6 +57,49 @@ fn nue_is_clean_on_several_lanes() {
     }
 }
 
+/// No switch has as many CAs as cables to others, or a multiple of that: trees chosen side by side must not share them.
+#[test]
+fn sssp_and_nue_load_no_link_of_a_narrow_fat_tree_much_more_than_minhop_does() {
+    for spec in [
+        "fat-tree:radix=16,levels=3,oversub=2",
+        "fat-tree:radix=20,levels=3,oversub=3",
+        "fat-tree:radix=14,levels=3,oversub=2",
+    ] {
+        let fabric = generated(spec);
+        let most = |engine| route(engine, &fabric).unwrap().link_load.max;
+        let minhop = most(&engine::MINHOP);
+        for engine in [&engine::SSSP, &engine::NUE] {
+            let load = most(engine);
+            assert!(load * 100 <= minhop * 110, "{spec}: {load}, {minhop}");
+        }
+    }
+}
+
+#[test]
+fn nue_balances_large_fat_trees_as_sssp_does() {
+    let whole = generated("fat-tree:radix=12,levels=3");
+    let lids = LidMap::assign(&whole, &LidOptions::default()).unwrap();
+    let on = |fabric: &Fabric, engine: &SharedEngine, threads| {
+        let options = RouteOptions {
+            threads,
+            ..RouteOptions::default()
+        };
+        engine.route(fabric, &lids, &options).unwrap()
+    };
+    let routes = on(&whole, &engine::NUE, 1);
+    let most = |routes| verify(&whole, &lids, routes).link_load.max;
+    assert!(most(&routes) <= most(&on(&whole, &engine::SSSP, 1)));
+    // Of these, some have a few dependencies that are refused, and some too many for balanced trees.
+    for percent in [0.0, 0.2, 0.4, 0.6, 1.0, 5.0, 20.0] {
+        let fabric = remove_links(&whole, percent, 1);
+        let routes = on(&fabric, &engine::NUE, 1);
+        let report = verify(&fabric, &lids, &routes);
+        assert_eq!((report.unreachable, report.loops, report.vls), (0, 0, 1));
+        assert!(report.all_deadlock_free, "{percent} %");
+        assert!(routes == on(&fabric, &engine::NUE, 2), "{percent} %");
+    }
+}
+
 #[test]
 fn ftree_joins_switches_too_on_whole_and_broken_trees() {
     for name in [

@@ -86,13 +86,23 @@ fn least_weight(next_hops: &[NextHop], mut of: impl FnMut(&NextHop) -> u64) -> u
 }
 
 /// Groups the trees of each target: so many, and [`SIDE_BY_SIDE`] at most.
-pub(super) fn groups(trees: &[Demand], side_by_side: usize) -> Vec<Group> {
+///
+/// Trees of a group do not know each other's load at the target, so each shall find a channel there that the groups before
+/// have left out. No group therefore begins within a round of as many trees as the target has channels and ends in the
+/// next; and where the last of several rounds is not whole, trees are chosen one after the other.
+pub(super) fn groups(fabric: &Fabric, trees: &[Demand], side_by_side: usize) -> Vec<Group> {
     let mut groups = Vec::new();
     let mut first = 0;
     let alike =
         |one: &Demand, next: &Demand| (one.target, one.weight) == (next.target, next.weight);
     for trees in trees.chunk_by(alike) {
-        for trees in trees.chunks(side_by_side.clamp(1, SIDE_BY_SIDE)) {
+        let channels = |tree: &Demand| fabric.channels_from(tree.target).count();
+        let round = trees.first().map_or(0, channels).max(1);
+        let most = match trees.len() <= round || trees.len().is_multiple_of(round) {
+            true => side_by_side.clamp(1, SIDE_BY_SIDE),
+            false => 1,
+        };
+        for trees in trees.chunks(round).flat_map(|round| round.chunks(most)) {
             groups.extend(trees.first().map(|tree| Group {
                 target: tree.target,
                 first,

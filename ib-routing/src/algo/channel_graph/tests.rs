@@ -93,3 +93,20 @@ fn a_dependency_is_refused_exactly_if_it_closes_a_cycle() {
     }
     assert!(refused > 20 && admitted.len() > 100);
 }
+
+#[test]
+fn a_set_lists_what_any_of_its_parts_has() {
+    let (fabric, round) = ring();
+    let layout = Arc::new(DependencyLayout::new(&fabric));
+    let mut sets = [DependencySet::new(&layout), DependencySet::new(&layout)];
+    let mut all: Vec<_> = (0..4).map(|at| (round[at], round[(at + 1) % 4])).collect();
+    for (number, &(from, to)) in all.iter().enumerate() {
+        sets[number % 2].insert(from, to);
+        sets[1].insert(from, to);
+    }
+    let [mut set, other] = sets;
+    assert_eq!(set.iter().count(), 2);
+    set.extend(&other);
+    all.sort();
+    assert_eq!(set.iter().collect::<Vec<_>>(), all);
+}

@@ -129,6 +129,7 @@ fn threads_that_share_the_switches_gain_as_long_as_there_are_many() {
     gain.check_route(&engine::SSSP, &[(2, 1.8), (16, 5.0)]);
     let gain = Gain::on("fat-tree:radix=16,levels=3");
     gain.check_route(&engine::DFSSSP, &[(2, 1.6), (16, 2.5)]);
+    gain.check_route(&engine::NUE, &[(2, 1.6), (16, 2.5)]);
 }
 
 #[test]

@@ -40,7 +40,7 @@ impl Chosen {
     /// Lets `choose` make the visits of all groups.
     fn visit(&self, choices: &mut Choices, choose: impl FnOnce(&[Visit<'_>])) {
         let choices = choices.shared();
-        let visits = groups(&self.demands.trees, SIDE_BY_SIDE)
+        let visits = groups(&self.fabric, &self.demands.trees, SIDE_BY_SIDE)
             .into_iter()
             .map(|group| Visit {
                 group,
