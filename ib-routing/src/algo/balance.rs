@@ -23,7 +23,7 @@ use ib_wire::random::SplitMix64;
 use self::{
     divided::{Divided, Pass},
     lower_bound::lower_bound,
-    tree_chooser::{Group, SIDE_BY_SIDE, TreeChooser, Visit, groups},
+    tree_chooser::{Group, SIDE_BY_SIDE, TreeChooser, Visit, grouped},
 };
 use crate::{
     algo::{
@@ -124,7 +124,7 @@ impl<'a> Balance<'a> {
         let rounds = rounds(balance.choices.len());
         // One tree after the other is better, and several at once are faster.
         let side_by_side = if rounds == 1 { SIDE_BY_SIDE } else { 1 };
-        let mut groups = groups(fabric, &demands.trees, side_by_side);
+        let groups = grouped(fabric, &demands.trees, side_by_side);
         let expects = demands.is_direct(fabric);
         if !(expects && rounds == 1 && balance.choose_evenly(&groups)) {
             balance.choose_by_load(&groups, expects);
@@ -134,6 +134,8 @@ impl<'a> Balance<'a> {
             return balance;
         }
         let mut best = (max_load(&load), balance.choices.clone(), load);
+        // Where the fabric is not even, trees of a group tend to take the same channels.
+        let mut groups = grouped(fabric, &demands.trees, 1);
         groups.retain(|group| group.weight > 0);
         let mut random = SplitMix64::new(1);
         // Trees that knew what to expect leave little to gain, for which only small fabrics have the time.
@@ -176,7 +178,7 @@ impl<'a> Balance<'a> {
         demands: &'a Demands,
     ) -> Self {
         let mut balance = Self::empty(workers, fabric, dag, demands);
-        balance.pass(Pass::First, &groups(fabric, &demands.trees, SIDE_BY_SIDE));
+        balance.pass(Pass::First, &grouped(fabric, &demands.trees, SIDE_BY_SIDE));
         balance
     }
 

@@ -9,7 +9,8 @@
 //! from every switch to every other. Where a switch finds no path, a neighbour takes another one; only where
 //! that does not help, a destination takes rising paths alone. Where shortest paths would close cycles, one tree
 //! per switch is sketched before, in two orders of the switches: the better sketch leaves its dependencies and its
-//! loads to the trees of the LIDs. In the end the busiest channels are relieved as far as the graphs admit it.
+//! loads to the trees of the LIDs. A large fat tree gets the trees of `sssp` instead, and searches are left for those that
+//! the graph does not admit. In the end the busiest channels are relieved as far as the graphs admit it.
 //! Time O(LIDs * channels) and a repair of the order per new dependency. Source: Domke, Hoefler and
 //! Matsuoka, "Routing on the Dependency Graph: A New Approach to Deadlock-Free High-Performance
 //! Routing", 2016.
@@ -178,6 +179,9 @@ fn targets(demands: &Demands) -> Vec<Target> {
 /// neighbours, one after the other, leave the last of them little. So does the root of the escape
 /// paths. Both are chosen by a [sketch](Sketch) of `sketched`, with one tree per switch, in every round but the
 /// first.
+///
+/// A large fabric like a fat tree, where switches with CAs are not joined, gets [balanced trees](BalancedTrees) instead,
+/// if there is one lane.
 fn arrange(
     threads: usize,
     fabric: &Fabric,
@@ -197,10 +201,21 @@ fn arrange(
     };
     let mut targets = targets(demands);
     let rounds = rounds(demands.trees.len() * fabric.num_switches());
+    if rounds == 1 && !demands.is_direct(fabric) {
+        let mut lanes = begin(fabric, &layout, &roots, vls);
+        if let [lane] = lanes.as_mut_slice() {
+            let trees = BalancedTrees::new(threads, fabric, dag, demands, &targets, &layout, lane);
+            let (paths, start) = (Paths::new(fabric, demands), Start::Trees(trees));
+            let found = paths.find_all(threads, dag, &targets, start, &mut lanes, usize::MAX);
+            if let Some(found) = found {
+                return found;
+            }
+        }
+    }
     let mut random = SplitMix64::new(1);
     let mut best: Option<Arrangement> = None;
     for round in 0..rounds.max(2) {
-        // On a large fabric the first round is for fat trees, where shortest paths to CAs meet no cycle.
+        // On a large fabric the first round is for trees, where shortest paths meet no cycle.
         let patience = if round == 0 && rounds == 1 {
             demands.trees.len() / PATIENCE
         } else {
@@ -212,19 +227,7 @@ fn arrange(
         };
         let (start, mut lanes) = match sketched {
             Some((sketch, lanes)) => (Start::Sketch(sketch), lanes),
-            None => {
-                let mut lanes = begin(fabric, &layout, &roots, vls);
-                let start = match lanes.as_mut_slice() {
-                    [lane] if patience < usize::MAX && !demands.is_direct(fabric) => {
-                        let trees = BalancedTrees::new(
-                            threads, fabric, dag, demands, &targets, &layout, lane,
-                        );
-                        Start::Trees(trees)
-                    }
-                    _ => Start::Nothing,
-                };
-                (start, lanes)
-            }
+            None => (Start::Nothing, begin(fabric, &layout, &roots, vls)),
         };
         let paths = Paths::new(fabric, demands);
         let found = paths.find_all(threads, dag, &targets, start, &mut lanes, patience);

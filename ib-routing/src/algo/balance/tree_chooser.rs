@@ -90,7 +90,7 @@ fn least_weight(next_hops: &[NextHop], mut of: impl FnMut(&NextHop) -> u64) -> u
 /// Trees of a group do not know each other's load at the target, so each shall find a channel there that the groups before
 /// have left out. No group therefore begins within a round of as many trees as the target has channels and ends in the
 /// next; and where the last of several rounds is not whole, trees are chosen one after the other.
-pub(super) fn groups(fabric: &Fabric, trees: &[Demand], side_by_side: usize) -> Vec<Group> {
+pub(super) fn grouped(fabric: &Fabric, trees: &[Demand], side_by_side: usize) -> Vec<Group> {
     let mut groups = Vec::new();
     let mut first = 0;
     let alike =

@@ -2,7 +2,7 @@ use super::*;
 use crate::{
     algo::{
         balance::tree_chooser::{
-            SIDE_BY_SIDE, groups,
+            SIDE_BY_SIDE, grouped,
             tests::{mixed, trimmed},
         },
         choices::Choices,
@@ -40,7 +40,7 @@ impl Chosen {
     /// Lets `choose` make the visits of all groups.
     fn visit(&self, choices: &mut Choices, choose: impl FnOnce(&[Visit<'_>])) {
         let choices = choices.shared();
-        let visits = groups(&self.fabric, &self.demands.trees, SIDE_BY_SIDE)
+        let visits = grouped(&self.fabric, &self.demands.trees, SIDE_BY_SIDE)
             .into_iter()
             .map(|group| Visit {
                 group,

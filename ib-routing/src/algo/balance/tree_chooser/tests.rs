@@ -105,7 +105,7 @@ fn trees_of_fat_trees_are_those_of_plain_searches() {
                 load: chooser.load(),
                 senders: demands.senders.clone(),
             };
-            let groups = groups(&fabric, &demands.trees, SIDE_BY_SIDE);
+            let groups = grouped(&fabric, &demands.trees, SIDE_BY_SIDE);
             let visit = |group: Group, choices: &mut Choices, visit: &mut dyn FnMut(Visit<'_>)| {
                 visit(Visit {
                     group,
