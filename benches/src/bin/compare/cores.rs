@@ -13,7 +13,7 @@ use crate::{measure::Sample, opensm::torus_config, row::Row};
 type Case = (&'static str, &'static str, &'static str);
 
 /// Engines and the verifier, each with the fabric that is measured.
-pub(crate) const CASES: [Case; 15] = [
+pub(crate) const CASES: [Case; 17] = [
     ("minhop-ft3456", "minhop", "ft3456"),
     ("updn-ft3456", "updn", "ft3456"),
     ("dnup-ft3456", "dnup", "ft3456"),
@@ -21,6 +21,7 @@ pub(crate) const CASES: [Case; 15] = [
     ("sssp-ft3456", "sssp", "ft3456"),
     ("dfsssp-ft3456", "dfsssp", "ft3456"),
     ("lash-ft3456", "lash", "ft3456"),
+    ("nue-ft3456", "nue", "ft3456"),
     ("dor-torus888", "dor", "torus888"),
     ("torus-2QoS-torus888", "torus-2QoS", "torus888"),
     ("verify-ft3456", VERIFY, "ft3456"),
@@ -28,6 +29,7 @@ pub(crate) const CASES: [Case; 15] = [
     ("sssp-47824", "sssp", "ft43904"),
     ("dfsssp-47824", "dfsssp", "ft43904"),
     ("lash-47824", "lash", "ft43904"),
+    ("nue-47824", "nue", "ft43904"),
     ("verify-47824", VERIFY, "ft43904"),
 ];
 

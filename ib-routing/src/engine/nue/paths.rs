@@ -40,6 +40,7 @@ pub(super) struct Paths<'a> {
 
 /// What a search for all paths begins with.
 pub(super) enum Start {
+    /// The lanes have the dependencies of the escape paths alone.
     Nothing,
     /// One tree per switch: the lanes have its dependencies.
     Sketch(Sketch),
