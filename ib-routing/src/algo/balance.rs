@@ -225,6 +225,12 @@ impl<'a> Balance<'a> {
         &self.choices
     }
 
+    /// The same, without the rest.
+    #[must_use]
+    pub fn into_choices(self) -> Choices {
+        self.choices
+    }
+
     /// Reads a tree.
     pub fn read(&self, number: usize, tree: &mut Tree) {
         let Some(demand) = self.demands.trees.get(number) else {

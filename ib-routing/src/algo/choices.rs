@@ -87,12 +87,7 @@ impl Choices {
     /// Lets a switch take one of its channels.
     #[inline]
     pub fn set(&mut self, tree: usize, switch: SwitchIdx, channel: ChannelIdx) {
-        let place = channel.0 - self.first[switch].0;
-        let at = self.at(tree, switch);
-        if let Some(choice) = self.places.get_mut(at) {
-            // A switch has 254 ports at most.
-            *choice = place as u8 + 1;
-        }
+        self.shared().set(tree, switch, channel);
     }
 
     /// All choices, for threads that choose at different switches at the same time.

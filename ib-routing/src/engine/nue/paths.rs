@@ -38,7 +38,7 @@ pub(super) struct Paths<'a> {
     backwards: Vec<ChannelIdx>,
 }
 
-/// What a search for all paths begins with.
+/// The dependencies, loads and trees that a search for all paths begins with.
 pub(super) enum Start {
     /// The lanes have the dependencies of the escape paths alone.
     Nothing,

@@ -26,7 +26,7 @@ pub(in crate::engine::nue) struct BalancedTrees {
     pub(super) choices: Choices,
     /// Routes on each channel.
     pub(super) load: IdxVec<ChannelIdx, u64>,
-    /// Whether each tree fits the lane.
+    /// By the number of a tree: true if it carries load and fits the lane, so that it is kept.
     pub(super) fits: Vec<bool>,
 }
 
@@ -43,7 +43,8 @@ impl BalancedTrees {
     ) -> Self {
         let workers = parallel::workers(threads, fabric.num_switches());
         let balance = Balance::new(workers, fabric, dag, demands);
-        let (choices, load) = (balance.choices().clone(), balance.load());
+        let load = balance.load();
+        let choices = balance.into_choices();
         let paths = TreePaths {
             fabric,
             dag,
@@ -70,12 +71,12 @@ impl BalancedTrees {
         for set in &sets {
             needed.extend(set);
         }
-        let mut refused = 0;
+        let mut fit_all = true;
         for (from, to) in needed.iter() {
             parallel::count(1);
-            refused += usize::from(!lane.admit(from, to));
+            fit_all &= lane.admit(from, to);
         }
-        let fits = if refused == 0 {
+        let fits = if fit_all {
             (0..demands.trees.len()).map(carries).collect()
         } else {
             let lane = &*lane;
