@@ -1,11 +1,11 @@
 //! The tables of the code against the tables of the specification, both ways.
 
 use ib_mad::{
-    BmCapabilities, CLASSES, CcCapabilities, ClassCapabilities, ClassTable, ControllerOperations,
-    CounterSelect, CounterSelect2, CounterSelectExtended, LAYOUTS, MadStatus, Method, MgmtClass,
-    MlnxCapabilities, MlnxRegisterMethod, MlnxRegisterStatus, MlnxTlvType, NoticeType,
-    PerfCapabilities, PerfCapabilities2, PortCountersCongSelect, ProducerType, RcvErrorSelect,
-    RespTime, RmppHeader, RmppStatus, RmppType, SaStatus, StatusCode, TrapNumber,
+    AttributeId, BmCapabilities, CLASSES, CcCapabilities, ClassCapabilities, ClassTable,
+    ControllerOperations, CounterSelect, CounterSelect2, CounterSelectExtended, LAYOUTS, MadStatus,
+    Method, MgmtClass, MlnxCapabilities, MlnxRegisterMethod, MlnxRegisterStatus, MlnxTlvType,
+    NoticeType, PerfCapabilities, PerfCapabilities2, PortCountersCongSelect, ProducerType,
+    RcvErrorSelect, RespTime, RmppHeader, RmppStatus, RmppType, SaStatus, StatusCode, TrapNumber,
 };
 use ib_testkit::spec::{NOTICES, mad::*};
 
@@ -60,6 +60,17 @@ fn every_attribute_uses_methods_of_its_class() {
                 );
                 assert!(table.allows(*method, entry.id));
             }
+        }
+    }
+}
+
+#[test]
+fn a_class_finds_each_of_its_attributes_and_no_other() {
+    for table in CLASSES {
+        for id in (0..=u16::MAX).map(AttributeId) {
+            let entry = table.attributes.iter().find(|entry| entry.id == id);
+            let found = table.attribute(id).map(|entry| entry.name);
+            assert_eq!(found, entry.map(|entry| entry.name), "{} {id}", table.class);
         }
     }
 }
