@@ -10,11 +10,11 @@ use crate::{
 /// The distance of a switch that no path leads to.
 pub const UNREACHED: u16 = u16::MAX;
 
-/// Hops from every switch to `target`, or [`UNREACHED`].
+/// Hops from every switch to the nearest of `targets`, or [`UNREACHED`].
 #[must_use]
-pub fn distances(fabric: &Fabric, target: SwitchIdx) -> IdxVec<SwitchIdx, u16> {
+pub fn distances(fabric: &Fabric, targets: &[SwitchIdx]) -> IdxVec<SwitchIdx, u16> {
     let mut distance = IdxVec::filled(fabric.num_switches(), UNREACHED);
-    spread_out(fabric, &[target], &mut distance);
+    spread_out(fabric, targets, &mut distance);
     distance
 }
 
@@ -22,7 +22,7 @@ pub fn distances(fabric: &Fabric, target: SwitchIdx) -> IdxVec<SwitchIdx, u16> {
 #[must_use]
 pub fn all_distances(fabric: &Fabric) -> IdxVec<SwitchIdx, IdxVec<SwitchIdx, u16>> {
     let targets = fabric.switches().indices();
-    targets.map(|target| distances(fabric, target)).collect()
+    targets.map(|target| distances(fabric, &[target])).collect()
 }
 
 /// Hops to the nearest of `targets`, for all switches whose entry is [`UNREACHED`] and that a path of

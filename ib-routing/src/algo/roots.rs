@@ -52,8 +52,7 @@ pub fn tops(fabric: &Fabric, lids: &LidMap) -> Vec<SwitchIdx> {
             .any(|destination| !destination.is_switch())
     };
     let leaves: Vec<SwitchIdx> = fabric.switches().indices().filter(has_ca).collect();
-    let mut height = IdxVec::filled(fabric.num_switches(), bfs::UNREACHED);
-    bfs::spread_out(fabric, &leaves, &mut height);
+    let height = bfs::distances(fabric, &leaves);
     let mut is_top: IdxVec<SwitchIdx, bool> = height
         .iter()
         .map(|&height| height > 0 && height != bfs::UNREACHED)

@@ -77,7 +77,7 @@ pub(super) fn by_distance(fabric: &Fabric, order: &[SwitchIdx]) -> Vec<Vec<Switc
         .unwrap_or_default();
     let candidates = order.iter().filter(|&&switch| degree(switch) == most);
     let centre = candidates.take(CANDIDATES).min_by_key(|&&switch| {
-        let distances = distances(fabric, switch);
+        let distances = distances(fabric, &[switch]);
         let reached = || {
             distances
                 .iter()

@@ -322,7 +322,7 @@ impl<'a> Repairer<'a> {
     /// Computes the distances to a switch, where they are needed.
     fn measure(&mut self, root: SwitchIdx) {
         if let Some(distances) = &mut self.distances {
-            distances[root].get_or_insert_with(|| bfs::distances(self.fabric, root));
+            distances[root].get_or_insert_with(|| bfs::distances(self.fabric, &[root]));
         }
     }
 

@@ -82,7 +82,7 @@ fn least_moves(old: &Routed, fabric: &Fabric, lids: &LidMap) -> u64 {
             count += fabric.switches().indices().filter(gone).count() as u64;
             continue;
         };
-        let distance = bfs::distances(fabric, root);
+        let distance = bfs::distances(fabric, &[root]);
         for switch in fabric.switches().indices() {
             let port = old.routes.port(switch, lid);
             let holds = if switch == root {
@@ -476,7 +476,7 @@ fn levels(net: &Routed) -> Vec<u16> {
     let has_hosts = |&switch: &SwitchIdx| net.lids.at_switch(switch).count() > 1;
     let from: Vec<_> = switches()
         .filter(has_hosts)
-        .map(|leaf| bfs::distances(&net.fabric, leaf))
+        .map(|leaf| bfs::distances(&net.fabric, &[leaf]))
         .collect();
     let level = |switch| from.iter().map(|distance| distance[switch]).min().unwrap();
     switches().map(level).collect()

@@ -24,8 +24,7 @@ pub(super) fn part_of(
 ) -> IdxVec<SwitchIdx, usize> {
     let switches = fabric.switches().indices();
     let leaves: Vec<SwitchIdx> = switches.clone().filter(|&leaf| senders[leaf] > 0).collect();
-    let mut height = IdxVec::filled(fabric.num_switches(), bfs::UNREACHED);
-    bfs::spread_out(fabric, &leaves, &mut height);
+    let height = bfs::distances(fabric, &leaves);
     let pod_of = pods(fabric, &height);
     let mut switches: Vec<SwitchIdx> = switches.collect();
     switches.sort_by_key(|&switch| (height[switch], pod_of[switch]));
