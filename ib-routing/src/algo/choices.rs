@@ -80,8 +80,8 @@ impl Choices {
     #[inline]
     #[must_use]
     pub fn channel(&self, tree: usize, switch: SwitchIdx) -> Option<ChannelIdx> {
-        let place = self.places.get(self.at(tree, switch))?.checked_sub(1)?;
-        Some(ChannelIdx(self.first[switch].0 + u32::from(place)))
+        let place = *self.places.get(self.at(tree, switch))?;
+        channel_at(&self.first, switch, place)
     }
 
     /// Lets a switch take one of its channels.
@@ -230,6 +230,17 @@ fn ports_by_place(fabric: &Fabric, switch: SwitchIdx) -> [u8; 256] {
     ports
 }
 
+/// The channel of a choice.
+#[inline(always)]
+fn channel_at(
+    first: &IdxVec<SwitchIdx, ChannelIdx>,
+    switch: SwitchIdx,
+    place: u8,
+) -> Option<ChannelIdx> {
+    let place = place.checked_sub(1)?;
+    Some(ChannelIdx(first[switch].0 + u32::from(place)))
+}
+
 /// Maps the first `LEN` bytes without a loop.
 #[inline(always)]
 fn map_few<const LEN: usize>(from: Option<&[u8]>, to: Option<&mut [u8]>, map: impl Fn(u8) -> u8) {
@@ -273,6 +284,16 @@ pub(crate) struct SharedChoices<'a> {
 }
 
 impl<'a> SharedChoices<'a> {
+    /// The channel that `switch` takes in a tree, if it has a path there.
+    #[inline]
+    #[must_use]
+    pub(crate) fn channel(self, tree: usize, switch: SwitchIdx) -> Option<ChannelIdx> {
+        let [choice] = self.block(tree, 1).of(switch) else {
+            return None;
+        };
+        channel_at(self.first, switch, choice.place())
+    }
+
     /// Lets a switch take one of its channels.
     #[inline]
     pub(crate) fn set(self, tree: usize, switch: SwitchIdx, channel: ChannelIdx) {

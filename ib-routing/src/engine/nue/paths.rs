@@ -6,6 +6,7 @@ mod sketch;
 
 use alloc::{vec, vec::Vec};
 
+use self::balanced::Fit;
 pub(super) use self::{balanced::BalancedTrees, sketch::Sketch};
 use super::{Arrangement, NONE, Target};
 use crate::{
@@ -106,15 +107,15 @@ impl<'a> Paths<'a> {
                 break;
             };
             if let Some(sketch) = &sketch {
-                self.take_back(target, target.weight, |switch| {
+                self.take_back(target.switch, target.weight, |switch| {
                     sketch.choices.channel(target.number, switch)
                 });
             }
             let trees = (target.first..).zip(trees.unwrap_or_default());
             for (tree, demand) in trees.filter(|(_, demand)| demand.weight > 0) {
                 match fits.get(tree) {
-                    Some(true) => continue,
-                    Some(false) => self.take_back(target, demand.weight, |switch| {
+                    Some(Fit::Everything | Fit::PathsOfCas) => continue,
+                    Some(Fit::Nothing) => self.take_back(demand.target, demand.weight, |switch| {
                         choices.channel(tree, switch)
                     }),
                     None => {}
@@ -126,7 +127,7 @@ impl<'a> Paths<'a> {
                 self.write(choices.shared(), tree);
             }
         }
-        self.find_unloaded(threads, dag, &lane_of, lanes, choices.shared());
+        self.find_unloaded(threads, dag, &lane_of, &fits, lanes, choices.shared());
         let hotspots = Hotspots {
             fabric,
             dag,
@@ -149,35 +150,41 @@ impl<'a> Paths<'a> {
         })
     }
 
-    /// Finds the paths of the trees without load: hardly any of them needs a dependency that is not there, so threads find
-    /// them side by side. The others come last.
+    /// Finds the paths of the trees without load, and those of switches without load in trees of which nothing else
+    /// [fits](Fit::PathsOfCas). Hardly any of them needs a dependency that is not there, so threads find them side by side.
+    /// The trees where one is needed come last.
     fn find_unloaded(
         &mut self,
         threads: usize,
         dag: &ShortestPathDag,
         lane_of: &[u8],
+        fits: &[Fit],
         lanes: &mut [ChannelGraph],
         choices: SharedChoices<'_>,
     ) {
         let (fabric, demands) = (self.fabric, self.demands);
-        let unloaded = (0..).zip(&demands.trees);
-        let unloaded: Vec<(usize, &Demand)> =
-            unloaded.filter(|(_, tree)| tree.weight == 0).collect();
+        let has_load = |tree: usize| fits.get(tree) == Some(&Fit::PathsOfCas);
+        let wanted = (0..).zip(&demands.trees);
+        let wanted = wanted.filter(|(tree, demand)| demand.weight == 0 || has_load(*tree));
+        let wanted: Vec<(usize, &Demand)> = wanted.collect();
         let lane_of = |tree: usize| lane_of.get(tree).map(|&lane| usize::from(lane));
-        let (shared_lanes, threads) = (&*lanes, parallel::workers(threads, unloaded.len()));
+        let (shared_lanes, threads) = (&*lanes, parallel::workers(threads, wanted.len()));
         let found = parallel::gather(
             threads,
-            unloaded.len(),
+            wanted.len(),
             || (Paths::new(fabric, demands), Vec::new()),
             |(paths, left), at| {
-                let Some(&(tree, demand)) = unloaded.get(at) else {
+                let Some(&(tree, demand)) = wanted.get(at) else {
                     return;
                 };
+                let towards = dag.towards(demand.target);
+                paths.begin(demand.target);
+                if has_load(tree) {
+                    paths.keep_paths_of_cas(towards, |switch| choices.channel(tree, switch));
+                }
                 let lane = lane_of(tree).and_then(|lane| shared_lanes.get(lane));
                 match lane {
-                    Some(lane) if paths.find_known(dag.towards(demand.target), lane, demand) => {
-                        paths.write(choices, tree);
-                    }
+                    Some(lane) if paths.find_known(towards, lane) => paths.write(choices, tree),
                     _ => left.push((tree, demand)),
                 }
             },
@@ -185,10 +192,24 @@ impl<'a> Paths<'a> {
         let mut left: Vec<_> = found.into_iter().flat_map(|(_, left)| left).collect();
         left.sort_unstable_by_key(|&(tree, _)| tree);
         for (tree, demand) in left {
-            if let Some(lane) = lane_of(tree).and_then(|lane| lanes.get_mut(lane)) {
-                self.find(dag.towards(demand.target), lane, demand);
-                self.write(choices, tree);
+            let Some(lane) = lane_of(tree).and_then(|lane| lanes.get_mut(lane)) else {
+                continue;
+            };
+            let (towards, chosen) = (dag.towards(demand.target), |switch| {
+                choices.channel(tree, switch)
+            });
+            if has_load(tree) {
+                self.begin(demand.target);
+                self.keep_paths_of_cas(towards, chosen);
+                if self.find_known(towards, lane) || self.free_by_new(lane) {
+                    self.write(choices, tree);
+                    continue;
+                }
             }
+            self.take_back(demand.target, demand.weight, chosen);
+            self.find(towards, lane, demand);
+            self.change_load(|load, routes| *load += routes * demand.weight);
+            self.write(choices, tree);
         }
     }
 
@@ -199,12 +220,34 @@ impl<'a> Paths<'a> {
         }
     }
 
-    /// Finds shortest paths where the lane has all dependencies, and then other paths of which that is true. Returns
-    /// false if switches are left, the [stuck](Self::stuck) ones.
-    fn find_known(&mut self, dag: DagTo<'_>, lane: &ChannelGraph, demand: &Demand) -> bool {
-        self.begin(demand.target);
+    /// Keeps the paths of CAs in a tree that was chosen before.
+    fn keep_paths_of_cas(
+        &mut self,
+        dag: DagTo<'_>,
+        chosen: impl Fn(SwitchIdx) -> Option<ChannelIdx>,
+    ) {
+        self.flow.refill(self.demands.senders.iter().copied());
+        for switch in dag.switches().rev() {
+            if let Some(channel) = chosen(switch) {
+                let routes = self.flow[switch];
+                self.flow[self.fabric.channel(channel).to] += routes;
+            }
+        }
+        for switch in dag.switches() {
+            if let Some(channel) = chosen(switch).filter(|_| self.flow[switch] > 0) {
+                self.settle(switch, channel);
+            }
+        }
+    }
+
+    /// Finds shortest paths of all switches without one where the lane has all dependencies, and then other paths of which
+    /// that is true. Returns false if switches are left, the [stuck](Self::stuck) ones.
+    fn find_known(&mut self, dag: DagTo<'_>, lane: &ChannelGraph) -> bool {
         self.stuck.clear();
         for switch in dag.switches() {
+            if self.hops[switch] != UNSETTLED {
+                continue;
+            }
             let channels = dag.next_hops(switch).iter();
             if !self.take_known(switch, channels.map(|next_hop| next_hop.channel), lane) {
                 self.stuck.push(switch);
@@ -219,16 +262,14 @@ impl<'a> Paths<'a> {
 
     /// Finds the paths of one tree. Says whether all are shortest.
     fn find(&mut self, dag: DagTo<'_>, lane: &mut ChannelGraph, demand: &Demand) -> bool {
-        let (fabric, target) = (self.fabric, demand.target);
+        let target = demand.target;
+        self.begin(target);
         let shortest = if demand.weight == 0 {
-            self.find_known(dag, lane, demand)
+            self.find_known(dag, lane)
         } else {
-            self.find_shortest(dag, lane, demand)
+            self.find_shortest(dag, lane)
         };
-        let freed = self.free_stuck(|paths, switch| {
-            paths.take_lightest(switch, channels_from(fabric, switch), lane)
-        });
-        if !freed && !self.backtrack(lane, target) {
+        if !self.free_by_new(lane) && !self.backtrack(lane, target) {
             self.climb(lane, target);
         }
         shortest
@@ -236,8 +277,7 @@ impl<'a> Paths<'a> {
 
     /// Finds shortest paths, the lightest where their dependencies are admitted. Returns false if switches are left, the
     /// [stuck](Self::stuck) ones.
-    fn find_shortest(&mut self, dag: DagTo<'_>, lane: &mut ChannelGraph, demand: &Demand) -> bool {
-        self.begin(demand.target);
+    fn find_shortest(&mut self, dag: DagTo<'_>, lane: &mut ChannelGraph) -> bool {
         self.stuck.clear();
         for switch in dag.switches() {
             let next_hops = dag.next_hops(switch);
@@ -370,6 +410,14 @@ impl<'a> Paths<'a> {
         self.stuck.is_empty()
     }
 
+    /// Frees stuck switches by dependencies that the lane admits; false if some are left.
+    fn free_by_new(&mut self, lane: &mut ChannelGraph) -> bool {
+        let fabric = self.fabric;
+        self.free_stuck(|paths, switch| {
+            paths.take_lightest(switch, channels_from(fabric, switch), lane)
+        })
+    }
+
     /// Paths that rise in the topological order: a pass over the channels from the last place to the first
     /// gives every switch the highest channel that leads to one with a path already. A later channel
     /// replaces it if it is a shorter path and no switch depends on the first yet.
@@ -416,21 +464,21 @@ impl<'a> Paths<'a> {
     /// Takes the load of a tree back that was chosen before, whose paths `weight` LIDs share.
     fn take_back(
         &mut self,
-        target: &Target,
+        target: SwitchIdx,
         weight: u64,
         chosen: impl Fn(SwitchIdx) -> Option<ChannelIdx>,
     ) {
         if weight == 0 {
             return;
         }
-        self.begin(target.switch);
+        self.begin(target);
         for switch in self.fabric.switches().indices() {
             if let Some(channel) = chosen(switch) {
                 self.channel[switch] = channel;
                 self.hops[switch] = UNSETTLED - 1;
             }
         }
-        self.settle_again(target.switch);
+        self.settle_again(target);
         self.change_load(|load, routes| *load -= routes * weight);
     }
 
