@@ -3,17 +3,20 @@
 //! Each tree is chosen by the load of those before it, so the early ones would choose blindly. Where switches
 //! with CAs are joined directly (tori, dragonflies), a tree that is not yet chosen is therefore expected to
 //! split its routes evenly over all shortest paths. If all channels bear alike then, as on tori, nothing is better
-//! than that split, and every switch keeps as close to it as whole trees allow. Elsewhere a second pass takes
-//! one tree after the other out again and chooses it anew by the load of all others. Then the busiest channels
-//! are [relieved](Hotspots). On small fabrics both are done several times, and the best round counts. Source:
-//! Hoefler, Schneider and Lumsdaine, "Optimized Routing for Large-Scale InfiniBand Networks", 2009, for the
-//! choice by the load of earlier trees.
+//! than that split, and every switch keeps as close to it as whole trees allow. If some channels bear more than others in
+//! the end, the busiest are [relieved](Hotspots).
+//!
+//! On large fabrics several trees to one switch are chosen at once. Only where cables are missing each is chosen by itself.
+//! On small fabrics there is time for more passes, in other orders: each takes one tree after the other out again, and
+//! chooses it anew by the load of all others. The best pass counts. Source: Hoefler, Schneider and Lumsdaine, "Optimized
+//! Routing for Large-Scale InfiniBand Networks", 2009, for the choice by the load of earlier trees.
 
 mod divided;
 mod even_split;
 mod lightest;
 mod lower_bound;
 mod parts;
+mod regular;
 mod tree_chooser;
 
 use alloc::{boxed::Box, vec::Vec};
@@ -23,6 +26,7 @@ use ib_wire::random::SplitMix64;
 use self::{
     divided::{Divided, Pass},
     lower_bound::lower_bound,
+    regular::is_regular,
     tree_chooser::{Group, SIDE_BY_SIDE, TreeChooser, Visit, grouped},
 };
 use crate::{
@@ -122,24 +126,33 @@ impl<'a> Balance<'a> {
     ) -> Self {
         let mut balance = Self::empty(workers, fabric, dag, demands);
         let rounds = rounds(balance.choices.len());
-        // One tree after the other is better, and several at once are faster.
-        let side_by_side = if rounds == 1 { SIDE_BY_SIDE } else { 1 };
+        let (is_large, expects) = (rounds == 1, demands.is_direct(fabric));
+        // Several trees at once are faster. Where the fabric is not even, they tend to take the same channels.
+        let several = is_large && (expects || is_regular(fabric, &demands.senders));
+        let side_by_side = if several { SIDE_BY_SIDE } else { 1 };
         let groups = grouped(fabric, &demands.trees, side_by_side);
-        let expects = demands.is_direct(fabric);
-        if !(expects && rounds == 1 && balance.choose_evenly(&groups)) {
+        if !(expects && is_large && balance.choose_evenly(&groups)) {
             balance.choose_by_load(&groups, expects);
         }
         let mut load = balance.load();
         if is_even(&load) || max_load(&load) <= lower_bound(fabric, demands) {
             return balance;
         }
-        let mut best = (max_load(&load), balance.choices.clone(), load);
-        // Where the fabric is not even, trees of a group tend to take the same channels.
         let mut groups = grouped(fabric, &demands.trees, 1);
+        let room = room(balance.choices.len());
+        if is_large {
+            if several && !expects {
+                load.fill(0);
+                balance.set_load(&load);
+                balance.pass(Pass::ByLoad, &groups);
+            }
+            // Trees that knew what to expect leave little to gain, for which only small fabrics have the time.
+            balance.relieve(if expects { room / 32 } else { room });
+            return balance;
+        }
         groups.retain(|group| group.weight > 0);
+        let mut best = (max_load(&load), balance.choices.clone(), load);
         let mut random = SplitMix64::new(1);
-        // Trees that knew what to expect leave little to gain, for which only small fabrics have the time.
-        let room = room(balance.choices.len()) / if expects && rounds == 1 { 32 } else { 1 };
         for round in 0..rounds {
             if round > 0 {
                 // Another order leads to another arrangement.

@@ -2,10 +2,10 @@
 //!
 //! Works on any fabric, connected or not, and needs one virtual lane; it promises no freedom from
 //! deadlock. A LID's paths are the shortest by hops (or by `hop_weights`) and among them the lightest:
-//! the sum of the routes that its channels carry already. A second pass chooses every LID's paths again
-//! by the load of all others, and then the busiest channels are relieved one by one. The LIDs of a
-//! switch's port 0 take the paths of the first CA there. Time O(LIDs * shortest channels). Source:
-//! Hoefler, Schneider and Lumsdaine, "Optimized Routing for Large-Scale InfiniBand Networks", 2009.
+//! the sum of the routes that its channels carry already. Then the busiest channels are relieved one by one; on
+//! small fabrics every LID's paths are chosen again by the load of all others before. The LIDs of a switch's port 0
+//! take the paths of the first CA there. Time O(LIDs * shortest channels). Source: Hoefler, Schneider and
+//! Lumsdaine, "Optimized Routing for Large-Scale InfiniBand Networks", 2009.
 
 use crate::{
     algo::{balance::Balance, demands::Demands, parallel, shortest_path_dag::ShortestPathDag},
