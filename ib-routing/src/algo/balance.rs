@@ -209,7 +209,7 @@ impl<'a> Balance<'a> {
             fans: if is_direct {
                 Fans::default()
             } else {
-                dag.fans()
+                dag.fans(fabric)
             },
             choices: Choices::new(fabric, &demands.trees),
             chooser: Chooser::new(workers, fabric, demands),

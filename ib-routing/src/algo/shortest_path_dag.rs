@@ -59,8 +59,8 @@ pub struct ShortestPathDag {
 struct Batch {
     graphs: Vec<Graph>,
     next_hops: IdxVec<NextHopIdx, NextHop>,
-    /// The beginning and the end of each list of [`MANY`] next hops.
-    long_lists: Vec<(NextHopIdx, NextHopIdx)>,
+    /// For each switch the targets to which it has [`MANY`] next hops, a bit each.
+    many: IdxVec<SwitchIdx, u64>,
     /// For each channel the targets to which it leads nearer, a bit each.
     nearer: IdxVec<ChannelIdx, u64>,
 }
@@ -211,13 +211,10 @@ impl ShortestPathDag {
         uses
     }
 
-    /// The next hops of all switches that have [`MANY`].
+    /// The fans of all switches that have [`MANY`] next hops.
     #[must_use]
-    pub(crate) fn fans(&self) -> Fans {
-        let batches = self.batches.iter();
-        batches
-            .map(|batch| BatchFans::new(&batch.next_hops, &batch.long_lists))
-            .collect()
+    pub(crate) fn fans(&self, fabric: &Fabric) -> Fans {
+        Fans::new(fabric, self)
     }
 
     /// The shortest paths to `target`.
@@ -259,7 +256,7 @@ impl Batch {
         Self {
             graphs,
             next_hops: IdxVec::new(),
-            long_lists: Vec::new(),
+            many: IdxVec::filled(switches, 0),
             nearer: IdxVec::filled(fabric.channels().len(), 0),
         }
     }
@@ -349,7 +346,7 @@ impl Batch {
         let Self {
             graphs,
             next_hops,
-            long_lists,
+            many,
             ..
         } = self;
         let mut set_hops = |targets: u64, hops: Hops| {
@@ -384,7 +381,7 @@ impl Batch {
             let end = next_hops.end();
             set_hops(alike, Hops::list(first, end));
             if next_hops.range(first, end).len() >= MANY {
-                long_lists.push((first, end));
+                many[switch] |= alike;
             }
         }
     }
@@ -488,14 +485,10 @@ impl<'a> DagTo<'a> {
     #[inline(always)]
     #[must_use]
     pub(crate) fn few_or_many(self, switch: SwitchIdx, fans: &'a BatchFans) -> NextHops<'a> {
-        let hops = &self.graph.hops[switch];
-        let fan = hops
-            .as_range()
-            .and_then(|(first, end)| fans.fan(first, self.next_hops.range(first, end)));
-        fan.map_or_else(
-            || NextHops::Few(hops.as_slice(self.next_hops)),
-            NextHops::Many,
-        )
+        match self.next_hops(switch) {
+            few if few.len() < MANY => NextHops::Few(few),
+            _ => NextHops::Many(fans.of(switch)),
+        }
     }
 }
 

@@ -265,8 +265,7 @@ impl Part {
                 }
             }
         }
-        let own = self.own.level(level).iter().copied();
-        self.chooser.weigh(visit, own);
+        self.chooser.weigh(visit, self.own.level(level));
         for &switch in self.boundary.level(level) {
             exchange.set_weight(switch, self.chooser.weight(switch));
         }

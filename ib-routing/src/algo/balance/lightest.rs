@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::tree_chooser::SIDE_BY_SIDE;
 use crate::{
-    algo::shortest_path_dag::Fan,
+    algo::shortest_path_dag::{DagTo, Fan},
     index::{ChannelIdx, IdxVec, SwitchIdx},
 };
 
@@ -15,10 +15,16 @@ pub(super) const NUMBER_BITS: u32 = 8;
 /// The number of a key.
 const NUMBER: u64 = (1 << NUMBER_BITS) - 1;
 
-/// A bit that is set in every key, above all sums of loads: those of all channels together are below 2^44, and have
-/// [`NUMBER_BITS`] low bits more. So the bits of a key are those of a positive, normal floating-point number. Two such
+/// A bit that is set in every weight and key, above all sums of loads: those of all channels together are below 2^44, and
+/// have [`NUMBER_BITS`] low bits more. So the bits of a key are those of a positive, normal floating-point number. Two such
 /// numbers compare as their bits do, and all processors have the minimum of some pairs of them in one instruction.
 const BASE: u64 = 1 << 62;
+
+/// The weight of a target.
+pub(super) const NO_LOAD: u64 = BASE;
+
+/// The weight of a switch that is not nearer to the target: above all others, and with any load still the bits of a number.
+pub(super) const NOT_NEARER: u64 = 0x7f << 56;
 
 /// Next hops that are compared side by side: as many as 128 bits hold.
 const LANES: usize = 2;
@@ -31,15 +37,16 @@ type Keys = [u64; SIDE_BY_SIDE];
 
 /// The least keys at switches with many next hops.
 ///
-/// The key of a next hop is the load along the lightest path that begins with it, and its number. Loads and weights have
-/// 0 in the [`NUMBER_BITS`] low bits.
+/// The key of a next hop is the load along the lightest path that begins with it, and its number. The weight of a switch is
+/// [`NO_LOAD`] and the load along its lightest path. Loads and weights have 0 in the [`NUMBER_BITS`] low bits.
 #[derive(Clone, Debug)]
 pub(super) struct Lightest {
-    /// For each end of all fans [`BASE`], its weight, and the number of the next hop.
+    /// For each end of all fans its weight, and the number of the next hop.
     behind: Vec<u64>,
-    /// For the first end of each fan the last visit in which the ends were looked up.
+    /// For the first end of each fan the last level in which the ends were looked up.
     looked_up: Vec<u64>,
-    visit: u64,
+    /// The number of the level at hand: of the switches that are equally far from the target of a group.
+    level: u64,
     /// Loads of next hops whose channels are no neighbours.
     loads: Vec<u64>,
     /// For each switch the keys of its lightest next hops, in order.
@@ -51,57 +58,66 @@ impl Lightest {
         Self {
             behind: Vec::new(),
             looked_up: Vec::new(),
-            visit: 0,
+            level: 0,
             loads: Vec::new(),
             least: IdxVec::filled(switches, Keys::default()),
         }
     }
 
-    /// Forgets the weights of the last group, for graphs with so many ends.
-    pub(super) fn begin(&mut self, ends: usize) {
-        self.visit += 1;
+    /// Forgets the weights that were looked up for other switches than those of one level, for graphs with so many ends.
+    pub(super) fn begin_level(&mut self, ends: usize) {
+        self.level += 1;
         if self.behind.len() < ends {
             self.behind.resize(ends, 0);
             self.looked_up.resize(ends, 0);
         }
     }
 
-    /// Finds the least keys of a switch from the weights of switches nearer to the target. Returns the weight of the switch.
+    /// Finds the least keys of a switch from the weights of switches nearer to the target: as many as a group has trees.
+    /// Returns the weight of the switch.
     #[inline(always)]
-    pub(super) fn weigh(
+    pub(super) fn weigh<const TREES: usize>(
         &mut self,
         switch: SwitchIdx,
         fan: Fan<'_>,
+        towards: DagTo<'_>,
         load: &IdxVec<ChannelIdx, u64>,
         weight: &IdxVec<SwitchIdx, u64>,
     ) -> u64 {
-        self.look_up(fan, weight);
+        self.look_up(fan, towards, weight);
         let behind = self.behind.get(fan.first_end..);
         let behind = behind.and_then(|behind| behind.get(..fan.ends.len()));
         let behind = behind.unwrap_or_default();
         let least = if let Some(load) = fan.neighbours(load) {
-            least_keys(load, behind)
+            least_keys::<TREES>(load, behind)
         } else {
             self.loads.clear();
-            let loads = fan.next_hops.iter();
             self.loads
-                .extend(loads.map(|next_hop| load[next_hop.channel]));
-            least_keys(&self.loads, behind)
+                .extend(fan.channels().map(|channel| load[channel]));
+            least_keys::<TREES>(&self.loads, behind)
         };
         self.least[switch] = least;
         let [lowest, ..] = least;
-        lowest & !NUMBER & !BASE
+        lowest & !NUMBER
     }
 
-    /// Looks up the weights behind the next hops of a fan, if no other fan with the same ends came before.
+    /// Looks up the weights behind the next hops of a fan, if no other fan of this level with the same ends came before.
     #[inline(always)]
-    fn look_up(&mut self, fan: Fan<'_>, weight: &IdxVec<SwitchIdx, u64>) {
+    fn look_up(&mut self, fan: Fan<'_>, towards: DagTo<'_>, weight: &IdxVec<SwitchIdx, u64>) {
         let last = self.looked_up.get_mut(fan.first_end);
-        if let Some(last) = last.filter(|last| **last != self.visit) {
-            *last = self.visit;
+        if let Some(last) = last.filter(|last| **last != self.level) {
+            *last = self.level;
             let behind = self.behind.iter_mut().skip(fan.first_end);
             for ((behind, &end), number) in behind.zip(fan.ends).zip(0..) {
-                *behind = BASE | weight[end] | number;
+                *behind = weight[end] | number;
+            }
+            if fan.is_by_length {
+                let behind = self.behind.iter_mut().skip(fan.first_end);
+                for (behind, channel) in behind.zip(fan.channels()) {
+                    if !towards.is_nearer_by(channel) {
+                        *behind = NOT_NEARER;
+                    }
+                }
             }
         }
     }
@@ -126,9 +142,36 @@ impl Lightest {
     }
 }
 
-/// The least keys of next hops, in order.
+/// The least keys of next hops, in order: as many as there are trees, or more.
 #[inline(always)]
-fn least_keys(loads: &[u64], behinds: &[u64]) -> Keys {
+fn least_keys<const TREES: usize>(loads: &[u64], behinds: &[u64]) -> Keys {
+    match TREES {
+        1 => [least_key(loads, behinds); SIDE_BY_SIDE],
+        _ => least_keys_of_all(loads, behinds),
+    }
+}
+
+/// The least key of next hops.
+#[inline(always)]
+fn least_key(loads: &[u64], behinds: &[u64]) -> u64 {
+    let (pairs, last_load) = loads.as_chunks::<LANES>();
+    let (behind_pairs, last_behind) = behinds.as_chunks::<LANES>();
+    let mut least = [f64::INFINITY; LANES];
+    for ([load, other_load], [behind, other_behind]) in pairs.iter().zip(behind_pairs) {
+        let keys = [load + behind, other_load + other_behind].map(f64::from_bits);
+        least = lower(least, keys);
+    }
+    let [one, other] = least.map(f64::to_bits);
+    let last = match (last_load, last_behind) {
+        ([load], [behind]) => load + behind,
+        _ => u64::MAX,
+    };
+    one.min(other).min(last)
+}
+
+/// The least keys of next hops, in order, for [`SIDE_BY_SIDE`] trees.
+#[inline(always)]
+fn least_keys_of_all(loads: &[u64], behinds: &[u64]) -> Keys {
     let (pairs, last_load) = loads.as_chunks();
     let (behind_pairs, last_behind) = behinds.as_chunks();
     let [one, two, three, four] = least_of_lanes(pairs, behind_pairs);

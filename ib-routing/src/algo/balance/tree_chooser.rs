@@ -10,7 +10,7 @@ use crate::{
     algo::{
         balance::{
             even_split::split_evenly,
-            lightest::{Lightest, NUMBER_BITS},
+            lightest::{Lightest, NO_LOAD, NOT_NEARER, NUMBER_BITS},
         },
         choices::{Choice, ChoiceBlock},
         demands::Demand,
@@ -167,8 +167,10 @@ pub(super) struct TreeChooser {
     flow: IdxVec<SwitchIdx, TreeRoutes>,
     /// Expected routes that pass each switch.
     expected: IdxVec<SwitchIdx, u64>,
-    /// Load along the lightest path from each switch.
+    /// Load along the lightest path from each switch; in a network that is not direct with [`NO_LOAD`], or [`NOT_NEARER`].
     weight: IdxVec<SwitchIdx, u64>,
+    /// The weights of the level at hand.
+    weights_here: Vec<u64>,
     keys: Vec<u64>,
     lightest: Lightest,
     /// Switches with CAs are joined directly.
@@ -227,6 +229,7 @@ impl TreeChooser {
             flow: IdxVec::filled(switches, [0; SIDE_BY_SIDE]),
             expected: IdxVec::filled(switches, 0),
             weight: IdxVec::filled(switches, 0),
+            weights_here: Vec::new(),
             keys: Vec::new(),
             lightest: Lightest::new(switches),
             is_direct,
@@ -290,11 +293,12 @@ impl TreeChooser {
         if self.is_direct {
             return self.choose_by_load(visit, iter::repeat(0));
         }
-        let switches = visit.towards.switches();
         self.begin_weights(visit);
-        self.weigh(visit, switches.clone());
+        for level in visit.towards.levels() {
+            self.weigh(visit, level);
+        }
         self.begin(visit.group);
-        self.assign(visit, switches.rev());
+        self.assign(visit, visit.towards.switches().rev());
     }
 
     /// As [`choose`](Self::choose), for a group that is expected to split evenly. It takes back what
@@ -321,23 +325,46 @@ impl TreeChooser {
         }
     }
 
-    /// Forgets the weights of the last group.
+    /// Begins to weigh switches for a group.
     pub(super) fn begin_weights(&mut self, visit: Visit<'_>) {
-        self.lightest.begin(visit.fans.num_ends());
-        self.weight[visit.group.target] = 0;
+        self.weight.fill(NOT_NEARER);
+        self.weight[visit.group.target] = NO_LOAD;
     }
 
-    /// Weighs switches of a network that is not direct. Those that their next hops lead to must have their weights.
+    /// Weighs switches of a network that is not direct, which are equally far from the target. Those that their next hops
+    /// lead to must have their weights.
     #[inline(always)]
-    pub(super) fn weigh(&mut self, visit: Visit<'_>, switches: impl Iterator<Item = SwitchIdx>) {
-        for switch in switches {
-            parallel::count(visit.towards.next_hops(switch).len());
-            self.weight[switch] = match visit.towards.few_or_many(switch, visit.fans) {
+    pub(super) fn weigh(&mut self, visit: Visit<'_>, switches: &[SwitchIdx]) {
+        match visit.group.count {
+            1 => self.weigh_for::<1>(visit, switches),
+            _ => self.weigh_for::<SIDE_BY_SIDE>(visit, switches),
+        }
+    }
+
+    /// As [`weigh`](Self::weigh), for as many trees at most.
+    fn weigh_for<const TREES: usize>(&mut self, visit: Visit<'_>, switches: &[SwitchIdx]) {
+        let Self {
+            lightest,
+            load,
+            weight,
+            weights_here,
+            ..
+        } = self;
+        let towards = visit.towards;
+        lightest.begin_level(visit.fans.num_ends());
+        weights_here.clear();
+        weights_here.extend(switches.iter().map(|&switch| {
+            parallel::count(towards.next_hops(switch).len());
+            match towards.few_or_many(switch, visit.fans) {
                 NextHops::Few(next_hops) => least_weight(next_hops, |next_hop| {
-                    self.weight[next_hop.to()] + self.load[next_hop.channel]
+                    weight[next_hop.to()] + load[next_hop.channel]
                 }),
-                NextHops::Many(fan) => self.lightest.weigh(switch, fan, &self.load, &self.weight),
-            };
+                NextHops::Many(fan) => lightest.weigh::<TREES>(switch, fan, towards, load, weight),
+            }
+        }));
+        // Switches that are equally far must not take each other for nearer ones.
+        for (&switch, &here) in switches.iter().zip(&*weights_here) {
+            weight[switch] = here;
         }
     }
 

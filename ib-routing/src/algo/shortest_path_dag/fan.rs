@@ -1,49 +1,76 @@
-//! Next hops of switches that have many: the leaves and spines of fat trees.
+//! Channels of switches that have many next hops: the leaves and spines of fat trees.
 //!
 //! In a fat tree many switches have the same switches at the ends of their next hops: all leaves of a pod lead to its
-//! spines. The weights of these are looked up once for all.
+//! spines. The weights of these are looked up once for all. Where cables are missing, some of these spines do not lead
+//! nearer to some targets. So a fan has the channels that lead nearer to any of a batch of targets. The weights of switches
+//! that are not nearer to the target at hand are higher than all others, so that none of them is chosen.
 
-use alloc::{vec, vec::Vec};
+use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::{BATCH, NextHop};
-use crate::index::{ChannelIdx, Idx, IdxVec, NextHopIdx, SwitchIdx};
+use super::{BATCH, Batch, ShortestPathDag};
+use crate::{
+    fabric::Fabric,
+    index::{ChannelIdx, Idx, IdxVec, SwitchIdx},
+};
 
 /// Next hops that are many, at least.
 pub(crate) const MANY: usize = 7;
 
-/// The next hops of one switch, [`MANY`] or more.
+/// The channels of one switch that are among [`MANY`] or more next hops.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fan<'a> {
-    /// All of them, by port.
-    pub(crate) next_hops: &'a [NextHop],
-    /// The first channel, if the others are those that follow it.
-    channels: Option<ChannelIdx>,
-    /// The switches at their ends.
+    channels: Channels<'a>,
+    /// The switches at their ends, by port.
     pub(crate) ends: &'a [SwitchIdx],
-    /// The place of these among the [ends of all fans](BatchFans::num_ends): fans with the same ends have the same.
+    /// The place of these among the [ends of all fans](BatchFans::num_ends). Fans with the same ends have the same place if
+    /// the same of them lead nearer to a target from all switches that are equally far from it.
     pub(crate) first_end: usize,
+    /// Some channels are longer than others, so that not all those to switches nearer to a target are next hops.
+    pub(crate) is_by_length: bool,
 }
 
-impl Fan<'_> {
+/// The channels of a fan, by port.
+#[derive(Clone, Copy, Debug)]
+enum Channels<'a> {
+    /// The first, and those that follow it.
+    From(ChannelIdx),
+    Listed(&'a [ChannelIdx]),
+}
+
+impl<'a> Fan<'a> {
+    /// The channels, by port.
+    #[inline(always)]
+    pub(crate) fn channels(self) -> impl Iterator<Item = ChannelIdx> + use<'a> {
+        (0..self.ends.len()).filter_map(move |number| self.channel(number))
+    }
+
+    #[inline(always)]
+    fn channel(self, number: usize) -> Option<ChannelIdx> {
+        match self.channels {
+            Channels::From(first) => Some(ChannelIdx(first.0 + number as u32)),
+            Channels::Listed(channels) => channels.get(number).copied(),
+        }
+    }
+
     /// The entries of the channels, if these are neighbours.
     #[inline(always)]
     #[must_use]
     pub(crate) fn neighbours<T>(self, of: &IdxVec<ChannelIdx, T>) -> Option<&[T]> {
-        let first = self.channels?;
-        Some(of.range(first, ChannelIdx(first.0 + self.ends.len() as u32)))
+        match self.channels {
+            Channels::From(first) => {
+                Some(of.range(first, ChannelIdx(first.0 + self.ends.len() as u32)))
+            }
+            Channels::Listed(_) => None,
+        }
     }
 
-    /// The channel of a next hop, and the switch at its end.
+    /// A channel, and the switch at its end.
     #[inline(always)]
     #[must_use]
     pub(crate) fn next_hop(self, number: usize) -> Option<(ChannelIdx, SwitchIdx)> {
         let end = *self.ends.get(number)?;
-        let channel = match self.channels {
-            Some(first) => ChannelIdx(first.0 + number as u32),
-            None => self.next_hops.get(number)?.channel,
-        };
-        Some((channel, end))
+        Some((self.channel(number)?, end))
     }
 }
 
@@ -53,21 +80,24 @@ pub(crate) struct Fans {
     batches: Vec<BatchFans>,
 }
 
-impl FromIterator<BatchFans> for Fans {
-    fn from_iter<A: IntoIterator<Item = BatchFans>>(batches: A) -> Self {
+impl Fans {
+    pub(super) fn new(fabric: &Fabric, dag: &ShortestPathDag) -> Self {
+        let is_by_length = !dag.weights.is_empty();
+        let batches = dag.batches.iter();
+        let batches = batches.map(|batch| BatchFans::new(fabric, batch, is_by_length));
         Self {
-            batches: batches.into_iter().collect(),
+            batches: batches.collect(),
         }
     }
-}
 
-impl Fans {
     /// The fans of a target, and of others.
     #[must_use]
     pub(crate) fn towards(&self, target: SwitchIdx) -> &BatchFans {
         static NONE: BatchFans = BatchFans {
-            entries: Vec::new(),
+            entries: IdxVec::new(),
+            channels: Vec::new(),
             ends: Vec::new(),
+            is_by_length: false,
         };
         self.batches.get(target.at() / BATCH).unwrap_or(&NONE)
     }
@@ -76,59 +106,64 @@ impl Fans {
 /// The fans of a batch of targets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BatchFans {
-    /// For each [`MANY`] next hops the fan whose list begins among them: no more than one does.
-    entries: Vec<Entry>,
+    entries: IdxVec<SwitchIdx, Entry>,
+    /// Channels that are no neighbours.
+    channels: Vec<ChannelIdx>,
     ends: Vec<SwitchIdx>,
+    is_by_length: bool,
 }
 
-/// The channels and ends of a fan.
+/// The fan of a switch; without ends if it has none.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
-    channels: Option<ChannelIdx>,
+    /// The first channel.
+    first: ChannelIdx,
+    /// Where the channels are listed, if they are no neighbours.
+    listed: Option<u32>,
     first_end: u32,
+    len: u32,
 }
 
 impl BatchFans {
-    pub(super) fn new(
-        next_hops: &IdxVec<NextHopIdx, NextHop>,
-        lists: &[(NextHopIdx, NextHopIdx)],
-    ) -> Self {
+    fn new(fabric: &Fabric, batch: &Batch, is_by_length: bool) -> Self {
         let mut fans = Self {
-            entries: vec![Entry::default(); next_hops.len().div_ceil(MANY)],
-            ends: Vec::new(),
+            is_by_length,
+            ..Self::default()
         };
-        // The last ends that begin with each switch. Others may be the same, but there are few kinds in fat trees.
-        let mut latest: Vec<Range<usize>> = Vec::new();
-        for &(first, end) in lists {
-            let list = next_hops.range(first, end);
-            let entry = Entry {
-                channels: follow_each_other(list),
-                first_end: fans.find_or_add_ends(list, &mut latest),
-            };
-            if let Some(place) = fans.entries.get_mut(first.at() / MANY) {
-                *place = entry;
+        let mut places = Places::default();
+        for (switch, &many) in batch.many.iter_enumerated() {
+            let of_any = |channel: ChannelIdx| batch.nearer[channel] & many != 0;
+            let channels = fabric.channels_from(switch);
+            let channels = channels.filter(|(channel, _)| many != 0 && of_any(*channel));
+            let (first_end, listed) = (fans.ends.len(), fans.channels.len());
+            for (channel, ends) in channels {
+                fans.channels.push(channel);
+                fans.ends.push(ends.to);
             }
+            let len = fans.ends.len() - first_end;
+            let channels = fans.channels.get(listed..).unwrap_or_default();
+            let (first, last) = (channels.first().copied(), channels.last());
+            let first = first.unwrap_or_default();
+            let are_neighbours = last.is_none_or(|last| (last.0 - first.0) as usize + 1 == len);
+            if are_neighbours {
+                fans.channels.truncate(listed);
+            }
+            let place = if is_by_length {
+                first_end
+            } else {
+                places.find_or_add(&fans.ends, first_end)
+            };
+            if place < first_end {
+                fans.ends.truncate(first_end);
+            }
+            fans.entries.push(Entry {
+                first,
+                listed: (!are_neighbours).then_some(listed as u32),
+                first_end: place as u32,
+                len: len as u32,
+            });
         }
         fans
-    }
-
-    /// The place of the ends of next hops.
-    fn find_or_add_ends(&mut self, list: &[NextHop], latest: &mut Vec<Range<usize>>) -> u32 {
-        let ends = list.iter().map(|hop| hop.to());
-        let first = ends.clone().next().unwrap_or_default().at();
-        if latest.len() <= first {
-            latest.resize(first + 1, 0..0);
-        }
-        let Some(latest) = latest.get_mut(first) else {
-            return 0;
-        };
-        let old = self.ends.get(latest.clone()).unwrap_or_default();
-        // Ends that begin like others are looked up by themselves.
-        if !old.iter().copied().eq(ends.clone()) {
-            *latest = self.ends.len()..self.ends.len() + list.len();
-            self.ends.extend(ends);
-        }
-        latest.start as u32
     }
 
     /// The number of ends of all fans, where fans with the same ends count once.
@@ -137,31 +172,49 @@ impl BatchFans {
         self.ends.len()
     }
 
-    /// The fan whose list begins at `first`, if the next hops are [`MANY`].
+    /// The fan of a switch; without channels if it has many next hops to none of these targets.
     #[inline(always)]
-    pub(super) fn fan<'a>(
-        &'a self,
-        first: NextHopIdx,
-        next_hops: &'a [NextHop],
-    ) -> Option<Fan<'a>> {
-        if next_hops.len() < MANY {
-            return None;
-        }
-        let entry = self.entries.get(first.at() / MANY)?;
-        let first_end = entry.first_end as usize;
-        Some(Fan {
-            next_hops,
-            channels: entry.channels,
-            ends: self.ends.get(first_end..first_end + next_hops.len())?,
+    #[must_use]
+    pub(super) fn of(&self, switch: SwitchIdx) -> Fan<'_> {
+        let entry = self.entries.find(switch).copied().unwrap_or_default();
+        let (first_end, len) = (entry.first_end as usize, entry.len as usize);
+        let ends = self.ends.get(first_end..first_end + len);
+        let channels = match entry.listed {
+            None => Channels::From(entry.first),
+            Some(listed) => {
+                let channels = self.channels.get(listed as usize..);
+                Channels::Listed(channels.unwrap_or_default())
+            }
+        };
+        Fan {
+            channels,
+            ends: ends.unwrap_or_default(),
             first_end,
-        })
+            is_by_length: self.is_by_length,
+        }
     }
 }
 
-/// The first channel of next hops, if the others are those that follow it.
-fn follow_each_other(next_hops: &[NextHop]) -> Option<ChannelIdx> {
-    let first = next_hops.first()?.channel;
-    let mut numbered = (first.0..).zip(next_hops);
-    let follow = numbered.all(|(number, hop)| hop.channel.0 == number);
-    follow.then_some(first)
+/// The places of lists of ends, by the first of these.
+#[derive(Debug, Default)]
+struct Places(IdxVec<SwitchIdx, Vec<Range<usize>>>);
+
+impl Places {
+    /// The place of the ends from `start` on, or of the same list before.
+    fn find_or_add(&mut self, ends: &[SwitchIdx], start: usize) -> usize {
+        let list = ends.get(start..).unwrap_or_default();
+        let Some(&first) = list.first() else {
+            return start;
+        };
+        while self.0.len() <= first.at() {
+            self.0.push(Vec::new());
+        }
+        let places = &mut self.0[first];
+        let is_same = |place: &&Range<usize>| ends.get((*place).clone()) == Some(list);
+        if let Some(place) = places.iter().find(is_same) {
+            return place.start;
+        }
+        places.push(start..ends.len());
+        start
+    }
 }

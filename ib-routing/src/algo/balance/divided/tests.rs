@@ -30,7 +30,7 @@ impl Chosen {
         assert!(!demands.is_direct(&fabric));
         let dag = ShortestPathDag::new(&fabric, options);
         Self {
-            fans: dag.fans(),
+            fans: dag.fans(&fabric),
             fabric,
             demands,
             dag,

@@ -16,7 +16,10 @@ proptest! {
         let behinds: Vec<u64> = behinds.collect();
         let mut lightest = Lightest::new(1);
         let switch = SwitchIdx(0);
-        lightest.least[switch] = least_keys(&loads, &behinds);
+        lightest.least[switch] = match routes.len() {
+            1 => least_keys::<1>(&loads, &behinds),
+            _ => least_keys::<SIDE_BY_SIDE>(&loads, &behinds),
+        };
         let mut sums: Vec<u64> = next_hops.iter().map(|(load, weight)| load + weight).collect();
         let (mut taken, mut expected) = (Vec::new(), Vec::new());
         for &routes in &routes {

@@ -4,9 +4,13 @@ use ib_wire::PortNum;
 
 use super::*;
 use crate::{
-    algo::{choices::Choices, demands::Demands, shortest_path_dag::ShortestPathDag},
-    fabric::PortRef,
-    generate::FabricSpec,
+    algo::{
+        choices::Choices,
+        demands::Demands,
+        shortest_path_dag::{ShortestPathDag, senders},
+    },
+    fabric::{Channel, PortRef},
+    generate::{FabricSpec, remove_links},
     lid::{LidMap, LidOptions},
     options::RouteOptions,
 };
@@ -84,6 +88,42 @@ pub(in crate::algo::balance) fn trimmed(spec: &str) -> Fabric {
     fabric.without_cables(&last.collect::<Vec<_>>())
 }
 
+/// A fabric that lacks a tenth of its cables, and another with cables between the switches without CAs that lost one: some
+/// of these are equally far from CAs.
+fn damaged_and_crossed(whole: &Fabric) -> [Fabric; 2] {
+    let damaged = remove_links(whole, 10.0, 1);
+    let lids = LidMap::assign(whole, &LidOptions::default()).unwrap();
+    let senders = senders(whole, &lids);
+    let free = whole.channels().iter().filter_map(|channel| {
+        let end = PortRef {
+            node: whole.switches()[channel.from],
+            port: channel.port,
+        };
+        let is_free = damaged.channel_at(channel.from, channel.port).is_none();
+        (senders[channel.from] == 0 && is_free).then_some(end)
+    });
+    let free: Vec<PortRef> = free.collect();
+    let mut crossed = damaged.to_builder();
+    let (ones, others) = free.split_at(free.len() / 2);
+    for (&one, &other) in ones.iter().zip(others) {
+        crossed.add_link(one, other).unwrap();
+    }
+    [damaged, crossed.build()]
+}
+
+/// Some channels are longer than others.
+fn lengths(fabric: &Fabric) -> RouteOptions {
+    let channels = fabric.channels().iter().zip(0..).step_by(5);
+    let length = |(channel, number): (&Channel, u32)| {
+        let end = (fabric.switch_guid(channel.from), channel.port);
+        (end, 2 + number % 2)
+    };
+    RouteOptions {
+        hop_weights: channels.map(length).collect(),
+        ..RouteOptions::default()
+    }
+}
+
 #[test]
 fn trees_of_fat_trees_are_those_of_plain_searches() {
     for spec in [
@@ -93,40 +133,49 @@ fn trees_of_fat_trees_are_those_of_plain_searches() {
         "fat-tree:radix=20,levels=2",
     ] {
         let whole = spec.parse::<FabricSpec>().unwrap().build().unwrap();
-        for fabric in [whole, mixed(spec), trimmed(spec)] {
-            let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
-            let demands = Demands::new(&fabric, &lids, false);
-            assert!(!demands.is_direct(&fabric), "{spec}");
-            let dag = ShortestPathDag::new(&fabric, &RouteOptions::default());
-            let fans = dag.fans();
-            let mut chooser = TreeChooser::new(&fabric, &demands.senders, false);
-            let mut choices = Choices::new(&fabric, &demands.trees);
-            let mut reference = Reference {
-                load: chooser.load(),
-                senders: demands.senders.clone(),
-            };
-            let groups = grouped(&fabric, &demands.trees, SIDE_BY_SIDE);
-            let visit = |group: Group, choices: &mut Choices, visit: &mut dyn FnMut(Visit<'_>)| {
-                visit(Visit {
-                    group,
-                    towards: dag.towards(group.target),
-                    fans: fans.towards(group.target),
-                    choices: choices.shared().block(group.first, group.count),
-                });
-            };
-            for &group in &groups {
-                visit(group, &mut choices, &mut |visit| chooser.choose(visit));
-                for (switch, channels) in reference.choose(group, dag.towards(group.target)) {
-                    for (tree, channel) in (group.first..).zip(channels) {
-                        assert_eq!(choices.channel(tree, switch), Some(channel), "{spec}");
-                    }
+        let [damaged, crossed] = damaged_and_crossed(&whole);
+        for fabric in [whole, mixed(spec), trimmed(spec), damaged, crossed] {
+            for options in [RouteOptions::default(), lengths(&fabric)] {
+                for side_by_side in [SIDE_BY_SIDE, 1] {
+                    check_plain_searches(&fabric, &options, side_by_side, spec);
                 }
             }
-            assert_eq!(chooser.load(), reference.load, "{spec}");
-            for &group in &groups {
-                visit(group, &mut choices, &mut |visit| chooser.take_back(visit));
-            }
-            assert!(chooser.load().iter().all(|&load| load == 0), "{spec}");
         }
     }
+}
+
+fn check_plain_searches(fabric: &Fabric, options: &RouteOptions, side_by_side: usize, spec: &str) {
+    let lids = LidMap::assign(fabric, &LidOptions::default()).unwrap();
+    let demands = Demands::new(fabric, &lids, false);
+    assert!(!demands.is_direct(fabric), "{spec}");
+    let dag = ShortestPathDag::new(fabric, options);
+    let fans = dag.fans(fabric);
+    let mut chooser = TreeChooser::new(fabric, &demands.senders, false);
+    let mut choices = Choices::new(fabric, &demands.trees);
+    let mut reference = Reference {
+        load: chooser.load(),
+        senders: demands.senders.clone(),
+    };
+    let groups = grouped(fabric, &demands.trees, side_by_side);
+    let visit = |group: Group, choices: &mut Choices, visit: &mut dyn FnMut(Visit<'_>)| {
+        visit(Visit {
+            group,
+            towards: dag.towards(group.target),
+            fans: fans.towards(group.target),
+            choices: choices.shared().block(group.first, group.count),
+        });
+    };
+    for &group in &groups {
+        visit(group, &mut choices, &mut |visit| chooser.choose(visit));
+        for (switch, channels) in reference.choose(group, dag.towards(group.target)) {
+            for (tree, channel) in (group.first..).zip(channels) {
+                assert_eq!(choices.channel(tree, switch), Some(channel), "{spec}");
+            }
+        }
+    }
+    assert_eq!(chooser.load(), reference.load, "{spec}");
+    for &group in &groups {
+        visit(group, &mut choices, &mut |visit| chooser.take_back(visit));
+    }
+    assert!(chooser.load().iter().all(|&load| load == 0), "{spec}");
 }
