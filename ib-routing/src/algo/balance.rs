@@ -23,10 +23,10 @@ use alloc::{boxed::Box, vec::Vec};
 
 use ib_wire::random::SplitMix64;
 
+pub use self::regular::is_regular;
 use self::{
     divided::{Divided, Pass},
     lower_bound::lower_bound,
-    regular::is_regular,
     tree_chooser::{Group, SIDE_BY_SIDE, TreeChooser, Visit, grouped},
 };
 use crate::{
@@ -37,8 +37,11 @@ use crate::{
         parallel,
         shortest_path_dag::{Fans, ShortestPathDag, Tree},
     },
+    engine::SharedEngine,
     fabric::Fabric,
     index::{ChannelIdx, IdxVec},
+    lid::LidMap,
+    routes::Routes,
 };
 
 /// Choices that there is time for on a small fabric, in all rounds together: about a millisecond.
@@ -80,6 +83,26 @@ pub fn is_even(load: &IdxVec<ChannelIdx, u64>) -> bool {
 #[must_use]
 pub fn max_load(load: &IdxVec<ChannelIdx, u64>) -> u64 {
     load.iter().copied().max().unwrap_or_default()
+}
+
+/// Routes each LID of a CA along a tree of its own that is chosen by load among the paths of `dag`, on as many threads as
+/// `threads` says. The LIDs of a switch itself share the first tree of its CAs.
+#[must_use]
+pub fn route(
+    threads: usize,
+    engine: &SharedEngine,
+    fabric: &Fabric,
+    lids: &LidMap,
+    dag: &ShortestPathDag,
+) -> Routes {
+    let mut routes = Routes::new_on(threads, engine, fabric, lids);
+    routes.set_exits(lids);
+    let demands = Demands::new(fabric, lids, false);
+    let workers = parallel::workers(threads, fabric.num_switches());
+    let balance = Balance::new(workers, fabric, dag, &demands);
+    let choices = balance.choices();
+    choices.install(threads, fabric, &demands.trees, &mut routes);
+    routes
 }
 
 /// A chosen tree for every demand, and the load of all together.

@@ -75,6 +75,20 @@ const LITTLE_WORK: usize = 16_384;
 /// Attempts that begin with the loads of the one before. In measurements a fourth gained nothing.
 const LOOKAHEAD_ATTEMPTS: usize = 3;
 
+/// Returns true if an option or ports with several LIDs ask for a rule that holds at each switch: a certain order of
+/// its ports, ports that do not count, or LIDs of one port that part.
+#[must_use]
+pub fn chooses_by_port(lids: &LidMap, options: &RouteOptions) -> bool {
+    let has_siblings = |end: &Destination| end.range.lmc().lid_count() > 1;
+    !options.port_order.is_empty()
+        || !options.ignore_ports.is_empty()
+        || !options.guid_routing_order.is_empty()
+        || options.scatter_ports.is_some()
+        || options.port_shifting
+        || options.port_profile_switch_nodes
+        || lids.destinations().iter().any(has_siblings)
+}
+
 /// Routes every LID over shortest paths, where a channel counts as many hops as `hop_weights` says.
 ///
 /// # Errors

@@ -1,4 +1,5 @@
-//! All shortest paths from every switch to every other: a directed acyclic graph for each target.
+//! All shortest paths from every switch to every other, or those that an engine allows: a directed acyclic graph for each
+//! target.
 //!
 //! Towards one target the switches are listed, the nearest first, each with its next hops: the channels
 //! that lead nearer. All LIDs at the target share the list: a tree takes one next hop per switch, and
@@ -16,16 +17,17 @@ use ib_wire::Lid;
 
 pub(crate) use self::fan::{BatchFans, Fan, Fans, MANY};
 use crate::{
-    algo::{frontiers::bits_of, parallel},
+    algo::{
+        frontiers::{BATCH, Frontier, Frontiers, bits_of},
+        parallel,
+    },
+    error::RouteError,
     fabric::{Channel, Fabric},
     index::{ChannelIdx, Idx, IdxVec, NextHopIdx, SwitchIdx},
     lid::LidMap,
     options::RouteOptions,
     routes::Routes,
 };
-
-/// Targets that are searched at once.
-const BATCH: usize = u64::BITS as usize;
 
 /// A channel that leads nearer to the target.
 ///
@@ -52,6 +54,8 @@ pub struct ShortestPathDag {
     batches: Vec<Batch>,
     /// Length of each channel; empty where every channel counts 1.
     weights: IdxVec<ChannelIdx, u32>,
+    /// Not all channels to switches nearer to a target are next hops: some are too long or turn where they must not.
+    is_limited: bool,
 }
 
 /// The graphs towards [`BATCH`] targets.
@@ -187,7 +191,40 @@ impl ShortestPathDag {
                 Batch::by_weight(fabric, &weights, targets)
             }
         });
-        Self { batches, weights }
+        Self {
+            batches,
+            is_limited: !weights.is_empty(),
+            weights,
+        }
+    }
+
+    /// The paths that `search` finds over channels of these `classes`, towards some targets at once.
+    ///
+    /// # Errors
+    /// Those of `search`.
+    pub fn of_search(
+        threads: usize,
+        fabric: &Fabric,
+        classes: &IdxVec<ChannelIdx, u8>,
+        search: impl Fn(&[SwitchIdx]) -> Result<Frontiers, RouteError> + Sync + Send,
+    ) -> Result<Self, RouteError> {
+        let targets: Vec<SwitchIdx> = fabric.switches().indices().collect();
+        let batches: Vec<&[SwitchIdx]> = targets.chunks(BATCH).collect();
+        let batches = parallel::map(threads, batches.len(), |number| {
+            let targets = batches.get(number).copied().unwrap_or_default();
+            let frontiers = search(targets)?;
+            Ok(Batch::of_frontiers(
+                fabric,
+                classes,
+                targets.len(),
+                &frontiers,
+            ))
+        });
+        Ok(Self {
+            batches: batches.into_iter().collect::<Result<_, _>>()?,
+            weights: IdxVec::new(),
+            is_limited: true,
+        })
     }
 
     /// Length of a channel: that of `options.hop_weights`, or 1.
@@ -295,6 +332,43 @@ impl Batch {
         batch
     }
 
+    /// The graphs of a search: each switch of a frontier takes all channels that this may take.
+    fn of_frontiers(
+        fabric: &Fabric,
+        classes: &IdxVec<ChannelIdx, u8>,
+        targets: usize,
+        frontiers: &[Frontier],
+    ) -> Self {
+        let mut batch = Self::new(fabric, targets);
+        for frontier in frontiers {
+            for (switch, &reached) in frontier.reached.iter_enumerated() {
+                if reached == 0 {
+                    continue;
+                }
+                for (index, channel) in fabric.channels_from(switch) {
+                    parallel::count(1);
+                    let class = classes[index];
+                    for (_, via) in frontier.via.iter().filter(|(via, _)| *via == class) {
+                        batch.nearer[index] |= via[channel.to] & reached;
+                    }
+                }
+                batch.add_to_graphs(switch, reached);
+            }
+            batch.graphs.iter_mut().for_each(Graph::end_level);
+        }
+        batch.list_next_hops(fabric);
+        batch
+    }
+
+    /// Adds a switch to the graphs towards some targets.
+    fn add_to_graphs(&mut self, switch: SwitchIdx, targets: u64) {
+        for bit in bits_of(targets) {
+            if let Some(graph) = self.graphs.get_mut(bit as usize) {
+                graph.order.push(switch);
+            }
+        }
+    }
+
     /// Adds a switch to the graphs towards those `wanted` targets that a neighbour in `frontier` has reached;
     /// returns these.
     fn reach(
@@ -314,11 +388,7 @@ impl Batch {
             *nearer |= targets;
             found |= targets;
         }
-        for bit in bits_of(found) {
-            if let Some(graph) = self.graphs.get_mut(bit as usize) {
-                graph.order.push(switch);
-            }
-        }
+        self.add_to_graphs(switch, found);
         found
     }
 

@@ -8,8 +8,12 @@ use alloc::{vec, vec::Vec};
 
 use crate::{
     algo::{
+        balance::{self, is_regular},
+        demands::is_direct,
         frontiers::{Frontier, Frontiers, Sets, add, start, step},
-        port_balancing,
+        parallel,
+        port_balancing::{self, chooses_by_port},
+        shortest_path_dag::{ShortestPathDag, senders},
     },
     engine::SharedEngine,
     error::RouteError,
@@ -85,7 +89,8 @@ pub fn search(
     }
 }
 
-/// Routes every destination up*/down*.
+/// Routes every destination up*/down*. Where a fat tree lacks cables, whole trees of such paths are balanced against each
+/// other; elsewhere each switch balances its channels.
 ///
 /// Roots have no legal path to each other. Traffic between switches may go down and up there: no CA's route
 /// passes such an entry. CAs at both ends get such a route only with [`RouteOptions::connect_roots`].
@@ -99,57 +104,49 @@ pub fn route(
     engine: &SharedEngine,
     classes: &IdxVec<ChannelIdx, u8>,
 ) -> Result<Routes, RouteError> {
-    let mut has_ca = IdxVec::filled(fabric.num_switches(), false);
-    for destination in lids
-        .destinations()
-        .iter()
-        .filter(|destination| !destination.is_switch())
-    {
-        if let Some(switch) = destination.switch {
-            has_ca[switch] = true;
-        }
-    }
+    let senders = senders(fabric, lids);
+    let has_ca = |switch: SwitchIdx| senders[switch] > 0;
     let threads = options.threads;
+    let search = |targets: &[SwitchIdx]| {
+        let mut levels = search(threads, fabric, targets, classes);
+        let mut reached = start(fabric, targets);
+        for wave in &levels {
+            add(&mut reached, &wave.reached);
+        }
+        let mut with_ca = 0u64;
+        for (bit, &target) in targets.iter().enumerate() {
+            with_ca |= u64::from(has_ca(target)) << bit;
+        }
+        loop {
+            let next = step(threads, fabric, &reached, &reached, |_| true);
+            for (switch, &bits) in next.iter_enumerated() {
+                let cut_off = bits & with_ca;
+                if cut_off != 0 && has_ca(switch) && !options.connect_roots {
+                    let target = targets.get(cut_off.trailing_zeros() as usize);
+                    let to = target
+                        .and_then(|&target| lids.at_switch(target).find(|port| !port.is_switch()));
+                    return Err(RouteError::NoPath {
+                        engine: engine.name(),
+                        from: fabric.switch_guid(switch),
+                        to: to.map_or(ib_wire::Lid::NONE, |to| to.range.base()),
+                    });
+                }
+            }
+            let via = vec![(UP, reached.clone()), (DOWN, reached.clone())];
+            if !add(&mut reached, &next) {
+                return Ok(levels);
+            }
+            levels.push(Frontier::new(next, via));
+        }
+    };
+    let by_trees = !is_direct(fabric, &senders) && !is_regular(fabric, &senders);
+    if by_trees && !chooses_by_port(lids, options) {
+        return parallel::install(threads, fabric, || {
+            let dag = ShortestPathDag::of_search(threads, fabric, classes, search)?;
+            Ok(balance::route(threads, engine, fabric, lids, &dag))
+        });
+    }
     let mut routes = Routes::new_shared(engine, fabric, lids);
-    port_balancing::route(
-        fabric,
-        lids,
-        options,
-        Some(classes),
-        &mut routes,
-        |targets| {
-            let mut levels = search(threads, fabric, targets, classes);
-            let mut reached = start(fabric, targets);
-            for wave in &levels {
-                add(&mut reached, &wave.reached);
-            }
-            let mut with_ca = 0u64;
-            for (bit, &target) in targets.iter().enumerate() {
-                with_ca |= u64::from(has_ca[target]) << bit;
-            }
-            loop {
-                let next = step(threads, fabric, &reached, &reached, |_| true);
-                for (switch, &bits) in next.iter_enumerated() {
-                    let cut_off = bits & with_ca;
-                    if cut_off != 0 && has_ca[switch] && !options.connect_roots {
-                        let target = targets.get(cut_off.trailing_zeros() as usize);
-                        let to = target.and_then(|&target| {
-                            lids.at_switch(target).find(|port| !port.is_switch())
-                        });
-                        return Err(RouteError::NoPath {
-                            engine: engine.name(),
-                            from: fabric.switch_guid(switch),
-                            to: to.map_or(ib_wire::Lid::NONE, |to| to.range.base()),
-                        });
-                    }
-                }
-                let via = vec![(UP, reached.clone()), (DOWN, reached.clone())];
-                if !add(&mut reached, &next) {
-                    return Ok(levels);
-                }
-                levels.push(Frontier::new(next, via));
-            }
-        },
-    )?;
+    port_balancing::route(fabric, lids, options, Some(classes), &mut routes, search)?;
     Ok(routes)
 }

@@ -8,7 +8,7 @@
 //! Lumsdaine, "Optimized Routing for Large-Scale InfiniBand Networks", 2009.
 
 use crate::{
-    algo::{balance::Balance, demands::Demands, parallel, shortest_path_dag::ShortestPathDag},
+    algo::{balance, parallel, shortest_path_dag::ShortestPathDag},
     engine::{self, Guarantees, RoutingEngine},
     error::RouteError,
     fabric::Fabric,
@@ -38,17 +38,9 @@ impl RoutingEngine for Sssp {
         lids: &LidMap,
         options: &RouteOptions,
     ) -> Result<Routes, RouteError> {
-        let threads = options.threads;
-        Ok(parallel::install(threads, fabric, || {
-            let mut routes = Routes::new_on(threads, &engine::SSSP, fabric, lids);
-            routes.set_exits(lids);
+        Ok(parallel::install(options.threads, fabric, || {
             let dag = ShortestPathDag::new(fabric, options);
-            let demands = Demands::new(fabric, lids, false);
-            let workers = parallel::workers(threads, fabric.num_switches());
-            let balance = Balance::new(workers, fabric, &dag, &demands);
-            let choices = balance.choices();
-            choices.install(threads, fabric, &demands.trees, &mut routes);
-            routes
+            balance::route(options.threads, &engine::SSSP, fabric, lids, &dag)
         }))
     }
 }

@@ -5,7 +5,7 @@
 //! are found: the switches that nearly all CAs are equally far from, as in a fat tree, else those that are
 //! farthest from all CAs, as in a tree whose leaves are of different depths, else, per part of the fabric,
 //! the switch with the smallest LID. Of two switches of one rank the one with the smaller id is
-//! the upper, its GUID where `ids` has none. Time as minhop. Sources: Schroeder et al., "Autonet", 1991;
+//! the upper, its GUID where `ids` has none. Load is balanced as by minhop. Time as minhop. Sources: Schroeder et al., "Autonet", 1991;
 //! OpenSM's root histogram; the ranks by LID of NCM-IB (Huang and Chen).
 
 use core::cmp::Reverse;

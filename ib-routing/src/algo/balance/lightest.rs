@@ -111,7 +111,7 @@ impl Lightest {
             for ((behind, &end), number) in behind.zip(fan.ends).zip(0..) {
                 *behind = weight[end] | number;
             }
-            if fan.is_by_length {
+            if fan.is_limited {
                 let behind = self.behind.iter_mut().skip(fan.first_end);
                 for (behind, channel) in behind.zip(fan.channels()) {
                     if !towards.is_nearer_by(channel) {

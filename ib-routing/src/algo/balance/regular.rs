@@ -13,7 +13,7 @@ use crate::{
 /// The height of a switch is its distance from the nearest one with senders. Whole fat trees are regular. One that lacks a
 /// cable is not, and one that lacks a leaf with all its cables is.
 #[must_use]
-pub(super) fn is_regular(fabric: &Fabric, senders: &IdxVec<SwitchIdx, u64>) -> bool {
+pub fn is_regular(fabric: &Fabric, senders: &IdxVec<SwitchIdx, u64>) -> bool {
     let switches = fabric.switches().indices();
     let leaves: Vec<SwitchIdx> = switches.clone().filter(|&leaf| senders[leaf] > 0).collect();
     let height = bfs::distances(fabric, &leaves);

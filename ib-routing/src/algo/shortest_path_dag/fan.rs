@@ -8,8 +8,9 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::{BATCH, Batch, ShortestPathDag};
+use super::{Batch, ShortestPathDag};
 use crate::{
+    algo::frontiers::BATCH,
     fabric::Fabric,
     index::{ChannelIdx, Idx, IdxVec, SwitchIdx},
 };
@@ -26,8 +27,8 @@ pub(crate) struct Fan<'a> {
     /// The place of these among the [ends of all fans](BatchFans::num_ends). Fans with the same ends have the same place if
     /// the same of them lead nearer to a target from all switches that are equally far from it.
     pub(crate) first_end: usize,
-    /// Some channels are longer than others, so that not all those to switches nearer to a target are next hops.
-    pub(crate) is_by_length: bool,
+    /// Not all channels to switches nearer to a target are next hops.
+    pub(crate) is_limited: bool,
 }
 
 /// The channels of a fan, by port.
@@ -82,9 +83,9 @@ pub(crate) struct Fans {
 
 impl Fans {
     pub(super) fn new(fabric: &Fabric, dag: &ShortestPathDag) -> Self {
-        let is_by_length = !dag.weights.is_empty();
+        let is_limited = dag.is_limited;
         let batches = dag.batches.iter();
-        let batches = batches.map(|batch| BatchFans::new(fabric, batch, is_by_length));
+        let batches = batches.map(|batch| BatchFans::new(fabric, batch, is_limited));
         Self {
             batches: batches.collect(),
         }
@@ -97,7 +98,7 @@ impl Fans {
             entries: IdxVec::new(),
             channels: Vec::new(),
             ends: Vec::new(),
-            is_by_length: false,
+            is_limited: false,
         };
         self.batches.get(target.at() / BATCH).unwrap_or(&NONE)
     }
@@ -110,7 +111,7 @@ pub(crate) struct BatchFans {
     /// Channels that are no neighbours.
     channels: Vec<ChannelIdx>,
     ends: Vec<SwitchIdx>,
-    is_by_length: bool,
+    is_limited: bool,
 }
 
 /// The fan of a switch; without ends if it has none.
@@ -125,9 +126,9 @@ struct Entry {
 }
 
 impl BatchFans {
-    fn new(fabric: &Fabric, batch: &Batch, is_by_length: bool) -> Self {
+    fn new(fabric: &Fabric, batch: &Batch, is_limited: bool) -> Self {
         let mut fans = Self {
-            is_by_length,
+            is_limited,
             ..Self::default()
         };
         let mut places = Places::default();
@@ -148,7 +149,7 @@ impl BatchFans {
             if are_neighbours {
                 fans.channels.truncate(listed);
             }
-            let place = if is_by_length {
+            let place = if is_limited {
                 first_end
             } else {
                 places.find_or_add(&fans.ends, first_end)
@@ -190,7 +191,7 @@ impl BatchFans {
             channels,
             ends: ends.unwrap_or_default(),
             first_end,
-            is_by_length: self.is_by_length,
+            is_limited: self.is_limited,
         }
     }
 }

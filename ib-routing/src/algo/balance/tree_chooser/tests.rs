@@ -8,6 +8,7 @@ use crate::{
         choices::Choices,
         demands::Demands,
         shortest_path_dag::{ShortestPathDag, senders},
+        up_down,
     },
     fabric::{Channel, PortRef},
     generate::{FabricSpec, remove_links},
@@ -135,20 +136,32 @@ fn trees_of_fat_trees_are_those_of_plain_searches() {
         let whole = spec.parse::<FabricSpec>().unwrap().build().unwrap();
         let [damaged, crossed] = damaged_and_crossed(&whole);
         for fabric in [whole, mixed(spec), trimmed(spec), damaged, crossed] {
-            for options in [RouteOptions::default(), lengths(&fabric)] {
+            let shortest = |options| ShortestPathDag::new(&fabric, options);
+            for dag in [
+                shortest(&RouteOptions::default()),
+                shortest(&lengths(&fabric)),
+                up_and_down(&fabric),
+            ] {
                 for side_by_side in [SIDE_BY_SIDE, 1] {
-                    check_plain_searches(&fabric, &options, side_by_side, spec);
+                    check_plain_searches(&fabric, &dag, side_by_side, spec);
                 }
             }
         }
     }
 }
 
-fn check_plain_searches(fabric: &Fabric, options: &RouteOptions, side_by_side: usize, spec: &str) {
+/// Paths up*/down*, where up is towards a higher index: not all neighbours nearer to a target are next hops.
+fn up_and_down(fabric: &Fabric) -> ShortestPathDag {
+    let places = fabric.switches().indices().collect();
+    let classes = up_down::directions(fabric, &places);
+    let search = |targets: &[SwitchIdx]| Ok(up_down::search(1, fabric, targets, &classes));
+    ShortestPathDag::of_search(1, fabric, &classes, search).unwrap()
+}
+
+fn check_plain_searches(fabric: &Fabric, dag: &ShortestPathDag, side_by_side: usize, spec: &str) {
     let lids = LidMap::assign(fabric, &LidOptions::default()).unwrap();
     let demands = Demands::new(fabric, &lids, false);
     assert!(!demands.is_direct(fabric), "{spec}");
-    let dag = ShortestPathDag::new(fabric, options);
     let fans = dag.fans(fabric);
     let mut chooser = TreeChooser::new(fabric, &demands.senders, false);
     let mut choices = Choices::new(fabric, &demands.trees);
