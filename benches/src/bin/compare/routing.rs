@@ -56,9 +56,9 @@ const CASES: [(&str, &str); 26] = [
     ("sssp", "ft3456"),
     // Loads of whole fabrics do not show how an engine balances what is left of one.
     ("minhop", "ft3456-damaged"),
+    ("updn", "ft3456-damaged"),
     ("sssp", "ft3456-damaged"),
     ("dfsssp", "ft3456-damaged"),
-    ("nue", "ft3456-damaged"),
     ("sssp", "dfly"),
     ("dfsssp", "dfly"),
     ("dfsssp", "torus888"),
