@@ -9,8 +9,9 @@
 //! from every switch to every other. Where a switch finds no path, a neighbour takes another one; only where
 //! that does not help, a destination takes rising paths alone. Where shortest paths would close cycles, one tree
 //! per switch is sketched before, in two orders of the switches: the better sketch leaves its dependencies and its
-//! loads to the trees of the LIDs. A large fat tree gets the trees of `sssp` instead, and searches are left for those that
-//! the graph does not admit. In the end the busiest channels are relieved as far as the graphs admit it.
+//! loads to the trees of the LIDs. A large fat tree gets the trees of `sssp` instead. Searches are left for trees whose
+//! paths of CAs the graph does not admit, and for paths of other switches. In the end the busiest channels are relieved as
+//! far as the graphs admit it.
 //! Time O(LIDs * channels) and a repair of the order per new dependency. Source: Domke, Hoefler and
 //! Matsuoka, "Routing on the Dependency Graph: A New Approach to Deadlock-Free High-Performance
 //! Routing", 2016.

@@ -150,9 +150,9 @@ impl<'a> Paths<'a> {
         })
     }
 
-    /// Finds the paths of the trees without load, and those of switches without load in trees of which nothing else
-    /// [fits](Fit::PathsOfCas). Hardly any of them needs a dependency that is not there, so threads find them side by side.
-    /// The trees where one is needed come last.
+    /// Finds the paths of the trees without load. In trees of which only the paths of CAs [fit](Fit::PathsOfCas), finds those
+    /// of the other switches. Hardly any of them needs a dependency that is not there, so threads find them side by side. The
+    /// trees where one is needed come last.
     fn find_unloaded(
         &mut self,
         threads: usize,
@@ -163,9 +163,9 @@ impl<'a> Paths<'a> {
         choices: SharedChoices<'_>,
     ) {
         let (fabric, demands) = (self.fabric, self.demands);
-        let has_load = |tree: usize| fits.get(tree) == Some(&Fit::PathsOfCas);
+        let has_paths_of_cas = |tree: usize| fits.get(tree) == Some(&Fit::PathsOfCas);
         let wanted = (0..).zip(&demands.trees);
-        let wanted = wanted.filter(|(tree, demand)| demand.weight == 0 || has_load(*tree));
+        let wanted = wanted.filter(|(tree, demand)| demand.weight == 0 || has_paths_of_cas(*tree));
         let wanted: Vec<(usize, &Demand)> = wanted.collect();
         let lane_of = |tree: usize| lane_of.get(tree).map(|&lane| usize::from(lane));
         let (shared_lanes, threads) = (&*lanes, parallel::workers(threads, wanted.len()));
@@ -179,7 +179,7 @@ impl<'a> Paths<'a> {
                 };
                 let towards = dag.towards(demand.target);
                 paths.begin(demand.target);
-                if has_load(tree) {
+                if has_paths_of_cas(tree) {
                     paths.keep_paths_of_cas(towards, |switch| choices.channel(tree, switch));
                 }
                 let lane = lane_of(tree).and_then(|lane| shared_lanes.get(lane));
@@ -198,7 +198,7 @@ impl<'a> Paths<'a> {
             let (towards, chosen) = (dag.towards(demand.target), |switch| {
                 choices.channel(tree, switch)
             });
-            if has_load(tree) {
+            if has_paths_of_cas(tree) {
                 self.begin(demand.target);
                 self.keep_paths_of_cas(towards, chosen);
                 if self.find_known(towards, lane) || self.free_by_new(lane) {
