@@ -119,7 +119,7 @@ pub(crate) struct BatchFans {
 struct Entry {
     /// The first channel.
     first: ChannelIdx,
-    /// Where the channels are listed, if they are no neighbours.
+    /// The place of the first among the [listed channels](BatchFans::channels), if they are no neighbours.
     listed: Option<u32>,
     first_end: u32,
     len: u32,

@@ -26,7 +26,7 @@ pub(in crate::engine::nue) struct BalancedTrees {
     pub(super) choices: Choices,
     /// Routes on each channel.
     pub(super) load: IdxVec<ChannelIdx, u64>,
-    /// What fits the lane, by the number of the tree.
+    /// The part of each tree that fits the lane, by the number of the tree.
     pub(super) fits: Vec<Fit>,
 }
 
