@@ -103,14 +103,15 @@ impl BalancedTrees {
             fits_all &= lane.place(from) < lane.place(to) && lane.admit(from, to);
         }
         let lane = &*lane;
-        let fit = |tree: usize, passed: &mut IdxVec<SwitchIdx, bool>| {
-            let demand = demands.trees.get(tree).filter(|demand| demand.weight > 0);
+        let fits = parallel::map_many(threads, demands.trees.len(), |tree| {
+            let demand = demands.trees.get(tree).filter(|_| carries(tree));
             let Some(demand) = demand else {
                 return Fit::Nothing;
             };
             let mut fit = Fit::Everything;
             if !fits_all {
-                paths.depend(demand.target, tree, passed, |is_of_cas, from, to| {
+                let mut passed = paths.passed();
+                paths.depend(demand.target, tree, &mut passed, |is_of_cas, from, to| {
                     if !lane.contains(from, to) {
                         fit = fit.min(if is_of_cas {
                             Fit::Nothing
@@ -121,9 +122,6 @@ impl BalancedTrees {
                 });
             }
             fit
-        };
-        let fits = parallel::map_many(threads, demands.trees.len(), |tree| {
-            fit(tree, &mut paths.passed())
         });
         Self {
             choices,
