@@ -1,4 +1,20 @@
-//! Fixtures of `compare` and of the measurements with criterion.
+//! Fixtures of `compare`, of the measurements with criterion, and of the programs that measure one thing.
+
+use std::error::Error;
+
+use ib_routing::{Fabric, format::ibnetdiscover, generate::FabricSpec};
+
+/// The fabric that a specification generates, or that a file in the format of ibnetdiscover describes.
+///
+/// # Errors
+/// The specification is not possible, or the file cannot be read.
+pub fn fabric(spec_or_file: &str) -> Result<Fabric, Box<dyn Error>> {
+    if FabricSpec::is_spec(spec_or_file) {
+        return Ok(spec_or_file.parse::<FabricSpec>()?.build()?);
+    }
+    let text = std::fs::read_to_string(spec_or_file)?;
+    Ok(ibnetdiscover::read(&text)?.fabric)
+}
 
 /// The VCRC in the notation of CRC catalogues.
 pub const VCRC: crc::Algorithm<u16> = crc::Algorithm {

@@ -1,12 +1,10 @@
-//! Times `repair` and its parts after a cable between switches fails: `bench_repair SPEC ENGINE [THREADS]
+//! Times `repair` and its parts after a cable between switches fails: `bench_repair SPEC|FILE ENGINE [THREADS]
 //! [REPETITIONS]`.
 
 use std::{error::Error, time::Instant};
 
 use ib_routing::{
     LidMap, LidOptions, RouteOptions, SharedEngine,
-    format::ibnetdiscover,
-    generate::FabricSpec,
     repair::{RoutesInUse, repair},
     verify::verify_on,
     whatif,
@@ -15,14 +13,10 @@ use ib_routing::{
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().collect();
     let [_, spec, engine, rest @ ..] = args.as_slice() else {
-        return Err("bench_repair SPEC ENGINE [THREADS] [REPETITIONS]".into());
+        return Err("bench_repair SPEC|FILE ENGINE [THREADS] [REPETITIONS]".into());
     };
     let number = |at: usize, default: usize| rest.get(at).map_or(Ok(default), |text| text.parse());
-    let fabric = if FabricSpec::is_spec(spec) {
-        spec.parse::<FabricSpec>()?.build()?
-    } else {
-        ibnetdiscover::read(&std::fs::read_to_string(spec)?)?.fabric
-    };
+    let fabric = ib_benches::fabric(spec)?;
     let (threads, repetitions) = (number(0, 1)?, number(1, 5)?.max(1));
     let lids = LidMap::assign(&fabric, &LidOptions::default())?;
     let engine: SharedEngine = engine.parse()?;

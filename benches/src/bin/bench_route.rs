@@ -1,24 +1,17 @@
-//! Routes and verifies a generated fabric: `bench_route SPEC ENGINE [LMC] [THREADS] [REPETITIONS]`.
+//! Routes and verifies a generated fabric: `bench_route SPEC|FILE ENGINE [LMC] [THREADS] [REPETITIONS]`.
 
 use std::{error::Error, time::Instant};
 
-use ib_routing::{
-    LidMap, LidOptions, RouteOptions, SharedEngine, format::ibnetdiscover, generate::FabricSpec,
-    verify::verify_on,
-};
+use ib_routing::{LidMap, LidOptions, RouteOptions, SharedEngine, verify::verify_on};
 use ib_wire::Lmc;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().collect();
     let [_, spec, engine, rest @ ..] = args.as_slice() else {
-        return Err("bench_route SPEC ENGINE [LMC] [THREADS] [REPETITIONS]".into());
+        return Err("bench_route SPEC|FILE ENGINE [LMC] [THREADS] [REPETITIONS]".into());
     };
     let number = |at: usize, default: usize| rest.get(at).map_or(Ok(default), |text| text.parse());
-    let fabric = if FabricSpec::is_spec(spec) {
-        spec.parse::<FabricSpec>()?.build()?
-    } else {
-        ibnetdiscover::read(&std::fs::read_to_string(spec)?)?.fabric
-    };
+    let fabric = ib_benches::fabric(spec)?;
     let lmc = Lmc::try_new(number(0, 0)? as u8)?;
     let threads = number(1, 1)?;
     let lids = LidMap::assign(

@@ -1,21 +1,20 @@
 //! Fails cables between switches in turn, STEP apart, and SAMPLE of them by recomputing too:
-//! `bench_whatif SPEC ENGINE [THREADS] [SAMPLE] [STEP]`.
+//! `bench_whatif SPEC|FILE ENGINE [THREADS] [SAMPLE] [STEP]`.
 
 use std::{error::Error, time::Instant};
 
 use ib_routing::{
     LidMap, LidOptions, RouteOptions, SharedEngine,
-    generate::FabricSpec,
     whatif::{self, Loss},
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().collect();
     let [_, spec, engine, rest @ ..] = args.as_slice() else {
-        return Err("bench_whatif SPEC ENGINE [THREADS] [SAMPLE] [STEP]".into());
+        return Err("bench_whatif SPEC|FILE ENGINE [THREADS] [SAMPLE] [STEP]".into());
     };
     let number = |at: usize, default: usize| rest.get(at).map_or(Ok(default), |text| text.parse());
-    let fabric = spec.parse::<FabricSpec>()?.build()?;
+    let fabric = ib_benches::fabric(spec)?;
     let lids = LidMap::assign(&fabric, &LidOptions::default())?;
     let engine: SharedEngine = engine.parse()?;
     let options = RouteOptions {
