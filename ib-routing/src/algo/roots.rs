@@ -66,8 +66,9 @@ pub fn tops(fabric: &Fabric, lids: &LidMap) -> Vec<SwitchIdx> {
     switches.filter(|&switch| is_top[switch]).collect()
 }
 
-/// Switches that more than nine tenths of all CA ports are equally far from, with less than one in
-/// twenty at any other distance.
+/// Of the switches that more than nine tenths of all CA ports are equally far from, with less than one in twenty at any
+/// other distance, those nearest to the CAs. Where no branch of a tree has a twentieth of the CAs, its lower switches are
+/// equally far from them as well, and farther than the roots.
 #[must_use]
 pub fn find_roots(fabric: &Fabric, lids: &LidMap) -> Vec<SwitchIdx> {
     let mut cas = IdxVec::filled(fabric.num_switches(), 0u64);
@@ -88,13 +89,16 @@ pub fn find_roots(fabric: &Fabric, lids: &LidMap) -> Vec<SwitchIdx> {
         .filter(|&switch| cas[switch] > 0)
         .collect();
     let all: Vec<SwitchIdx> = fabric.switches().indices().collect();
-    let mut roots = Vec::new();
+    // By the distance from most CAs.
+    let mut roots: Vec<(usize, SwitchIdx)> = Vec::new();
     for batch in all.chunks(frontiers::BATCH) {
-        // Distances at which a switch of the batch has more than nine tenths, a twentieth of the CAs.
-        let (mut most, mut some) = ([0; frontiers::BATCH], [0; frontiers::BATCH]);
+        // The distance at which a switch of the batch has more than nine tenths of the CAs, and the number of distances
+        // at which it has a twentieth.
+        let (mut most, mut some) = ([None; frontiers::BATCH], [0; frontiers::BATCH]);
         let own = frontiers::start(fabric, batch);
         let levels = frontiers::shortest(1, fabric, batch);
-        for sets in core::iter::once(&own).chain(levels.iter().map(|wave| &wave.reached)) {
+        let levels = core::iter::once(&own).chain(levels.iter().map(|wave| &wave.reached));
+        for (distance, sets) in levels.enumerate() {
             let mut found = [0; frontiers::BATCH];
             for &switch in &with_cas {
                 for bit in frontiers::bits_of(sets[switch]) {
@@ -104,13 +108,19 @@ pub fn find_roots(fabric: &Fabric, lids: &LidMap) -> Vec<SwitchIdx> {
                 }
             }
             for ((&found, most), some) in found.iter().zip(&mut most).zip(&mut some) {
-                *most += u32::from(found * 10 > total * 9);
+                if found * 10 > total * 9 {
+                    *most = Some(distance);
+                }
                 *some += u32::from(found * 20 > total);
             }
         }
-        let bars = batch.iter().zip(most.iter().zip(&some));
-        let found = bars.filter(|(_, bars)| *bars == (&1, &1));
-        roots.extend(found.map(|(&switch, _)| switch));
+        let found = batch.iter().zip(most.iter().zip(&some));
+        roots.extend(found.filter_map(|(&switch, (&most, &some))| {
+            let distance = most.filter(|_| some == 1)?;
+            Some((distance, switch))
+        }));
     }
-    roots
+    let nearest = roots.iter().map(|&(distance, _)| distance).min();
+    roots.retain(|&(distance, _)| Some(distance) == nearest);
+    roots.into_iter().map(|(_, switch)| switch).collect()
 }

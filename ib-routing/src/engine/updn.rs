@@ -2,7 +2,7 @@
 //!
 //! Works on any fabric and needs one virtual lane: routes between CAs close no cycle of channels, as all of
 //! them go up first and then down. Roots come from the options (a CA's GUID names its switch), else they
-//! are found: the switches that nearly all CAs are equally far from, as in a fat tree, else those that are
+//! are found: the switches that nearly all CAs are equally far from, as in a fat tree, and those that are
 //! farthest from all CAs, as in a tree whose leaves are of different depths, else, per part of the fabric,
 //! the switch with the smallest LID. Of two switches of one rank the one with the smaller id is
 //! the upper, its GUID where `ids` has none. Load is balanced as by minhop. Time as minhop. Sources: Schroeder et al., "Autonet", 1991;
@@ -80,13 +80,24 @@ impl RoutingEngine for UpDown {
     }
 }
 
-/// The roots that the tree shows, else its tops: below one root alone, the root's links would carry most routes.
+/// The roots that the distances of the CAs show, and the tops of the tree. A root that lacks a few cables is a top still,
+/// and one that has CAs of its own is equally far from the others. Below one root alone, the root's links would carry most
+/// routes.
+///
+/// If none of the former is a top, they are lower switches: where no branch has a twentieth of the CAs and cables are
+/// missing, leaves may be all that is equally far from nearly all CAs.
 fn found_roots(fabric: &Fabric, lids: &LidMap) -> Vec<SwitchIdx> {
     let found = find_roots(fabric, lids);
-    match found.is_empty() {
-        true => tops(fabric, lids),
-        false => found,
+    let mut roots = tops(fabric, lids);
+    let has_top = found
+        .iter()
+        .any(|switch| roots.binary_search(switch).is_ok());
+    if has_top || roots.is_empty() {
+        roots.extend(found);
+        roots.sort_unstable();
+        roots.dedup();
     }
+    roots
 }
 
 fn route_from(

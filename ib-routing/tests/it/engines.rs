@@ -115,6 +115,30 @@ fn no_link_of_a_damaged_fat_tree_bears_far_more_than_it_must() {
     }
 }
 
+/// No branch of these trees has a twentieth of the CAs, so leaves are equally far from nearly all CAs as roots are.
+#[test]
+fn updn_finds_the_roots_of_trees_with_many_branches() {
+    for (levels, percent, number) in [(2, 0.0, 12), (2, 3.0, 12), (3, 0.0, 144), (3, 3.0, 144)] {
+        let spec = format!("fat-tree:radix=24,levels={levels}");
+        let fabric = remove_links(&generated(&spec), percent, 1);
+        let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
+        let top = format!("L{levels}-");
+        let nodes = fabric.nodes().iter();
+        let roots = nodes.filter(|node| node.description.starts_with(&top));
+        let roots: Vec<Guid> = roots.map(|node| node.guid).collect();
+        assert_eq!(roots.len(), number);
+        let found = engine::UPDN
+            .route(&fabric, &lids, &RouteOptions::default())
+            .unwrap();
+        let named = RouteOptions {
+            roots,
+            ..RouteOptions::default()
+        };
+        let named = engine::UPDN.route(&fabric, &lids, &named).unwrap();
+        assert!(found == named, "{spec} without {percent} %");
+    }
+}
+
 #[test]
 fn nue_balances_large_fat_trees_as_sssp_does() {
     let whole = generated("fat-tree:radix=12,levels=3");
