@@ -21,23 +21,27 @@ pub(crate) enum Rule {
     /// The path has as few links as the fabric allows.
     Shortest,
     /// The path goes up, then down, by the class of each channel, with as few links as that allows.
-    UpDown(IdxVec<ChannelIdx, u8>),
+    UpDown(Directions),
     /// The path has as few links as the paths in place allow.
     Free,
 }
 
+/// The direction of every channel.
+pub(crate) type Directions = IdxVec<ChannelIdx, u8>;
+
 /// The rules to try, the best first: at least one.
 pub(crate) struct Rules {
     pub(crate) rules: Vec<Rule>,
-    /// True if the routes break a rule that would be better than all of these.
-    pub(crate) best_refused: bool,
+    /// The directions of channels by which Up*/Down* routing would be better than all of these rules, but which the routes
+    /// break.
+    pub(crate) refused: Vec<Directions>,
 }
 
 impl From<Rule> for Rules {
     fn from(rule: Rule) -> Self {
         Self {
             rules: Vec::from([rule]),
-            best_refused: false,
+            refused: Vec::new(),
         }
     }
 }
@@ -83,22 +87,19 @@ impl Rule {
             PathRule::Any => Vec::new(),
         };
         let mut rules: Vec<Self> = Vec::new();
-        let mut refused = false;
+        let mut refused = Vec::new();
         let between_cas = LazyCell::new(between_cas);
         for classes in candidates {
             if obeys(&between_cas, &classes) {
                 rules.push(Self::UpDown(classes));
-            } else {
-                refused |= rules.is_empty();
+            } else if rules.is_empty() {
+                refused.push(classes);
             }
         }
         if rules.is_empty() {
             rules.push(Self::Free);
         }
-        Rules {
-            rules,
-            best_refused: refused,
-        }
+        Rules { rules, refused }
     }
 }
 
@@ -110,7 +111,7 @@ fn directions(
     options: &RouteOptions,
     ranks: &Ranks,
     height: fn(u16) -> i32,
-) -> IdxVec<ChannelIdx, u8> {
+) -> Directions {
     let place = ranks.iter_enumerated().map(|(switch, &rank)| {
         let id = options.ids.get(&fabric.switch_guid(switch)).copied();
         let id = Reverse(id.unwrap_or(u64::MAX));
@@ -120,7 +121,12 @@ fn directions(
 }
 
 /// Returns true if no packet between CAs goes up after it went down, judged by the dependencies between their channels.
-fn obeys(dependencies: &DependencyGraph, classes: &IdxVec<ChannelIdx, u8>) -> bool {
+fn obeys(dependencies: &DependencyGraph, classes: &Directions) -> bool {
     let mut edges = dependencies.edges();
-    edges.all(|(from, to)| classes[from.channel] != DOWN || classes[to.channel] != UP)
+    edges.all(|(from, to)| !turns_up(classes, from.channel, to.channel))
+}
+
+/// Returns true if a packet that passes one channel and then the other goes up after it went down.
+pub(crate) fn turns_up(classes: &Directions, from: ChannelIdx, to: ChannelIdx) -> bool {
+    classes[from] == DOWN && classes[to] == UP
 }

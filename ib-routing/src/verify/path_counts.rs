@@ -33,7 +33,7 @@ use self::{
 };
 pub(crate) use self::{
     changes::{has_same_lids, lost_paths},
-    verdicts::Edges,
+    verdicts::{Edge, Edges},
 };
 use super::{
     Context, LinkLoad, Target, VerifyReport,

@@ -22,13 +22,13 @@ use crate::{
         lanes::{Lanes, Protected},
         remap::remap,
         repairer::{CutOff, Repairer, Write},
-        rule::Rule,
+        rule::{Directions, Rule, turns_up},
     },
     routes::Routes,
     verify::{
         PathCounts, highest_lane,
         path_counts::{
-            Edges,
+            Edge, Edges,
             joined_paths::{JoinedPaths, Sources},
             lost_paths,
         },
@@ -66,7 +66,7 @@ pub(super) fn fail_each(
     let rule = rule(whole, options);
     let base = rule
         .as_ref()
-        .and_then(|rule| Base::new(whole, &alone, rule, options.threads));
+        .and_then(|(rule, refused)| Base::new(whole, &alone, (rule, refused), options.threads));
     let shares = (losses.len() / SHARE).clamp(1, SHARES);
     let outcomes = parallel::map(options.threads, shares, |share| {
         let range = share * losses.len() / shares..(share + 1) * losses.len() / shares;
@@ -83,8 +83,9 @@ pub(super) fn fail_each(
     outcomes.into_iter().flatten().collect()
 }
 
-/// The rule that a repair follows after every failure; `None` if that depends on what fails.
-fn rule(whole: RoutesInUse<'_>, options: &RouteOptions) -> Option<Rule> {
+/// The rule that a repair follows after a failure, as long as the routes that are left break the better ones, by these
+/// directions. `None` if the rule depends on what fails.
+fn rule(whole: RoutesInUse<'_>, options: &RouteOptions) -> Option<(Rule, Vec<Directions>)> {
     let RoutesInUse {
         fabric,
         lids,
@@ -98,8 +99,10 @@ fn rule(whole: RoutesInUse<'_>, options: &RouteOptions) -> Option<Rule> {
         between_cas
     };
     let rules = Rule::of(whole, &remapped, fabric, lids, options, between_cas);
-    let first = rules.rules.into_iter().next();
-    first.filter(|_| !rules.best_refused)
+    let first = rules.rules.into_iter().next()?;
+    // Routes that break all directions of the whole fabric may obey those of what is left of it.
+    let is_certain = matches!(first, Rule::UpDown(_)) || rules.refused.is_empty();
+    is_certain.then_some((first, rules.refused))
 }
 
 /// The data about the whole fabric.
@@ -109,6 +112,8 @@ struct Base<'a> {
     repairer: Repairer<'a>,
     lanes: Lanes,
     counts: PathCounts,
+    /// The dependencies of traffic between CAs that break each of the better rules.
+    breaks: Vec<Vec<Edge>>,
     /// All tables by LID, in which a path to one LID is followed without long steps in memory.
     columns: Columns,
     table: PortTable,
@@ -121,7 +126,7 @@ impl<'a> Base<'a> {
     fn new(
         whole: RoutesInUse<'a>,
         options: &'a RouteOptions,
-        rule: &'a Rule,
+        (rule, refused): (&'a Rule, &[Directions]),
         threads: usize,
     ) -> Option<Self> {
         let RoutesInUse {
@@ -148,10 +153,14 @@ impl<'a> Base<'a> {
         let table = PortTable::new(fabric);
         lanes.record();
         repairer.record();
+        let breaks = refused
+            .iter()
+            .map(|classes| counts.between_cas(|from, to| turns_up(classes, from, to)));
         Some(Self {
             whole,
             repairer,
             lanes,
+            breaks: breaks.collect(),
             counts,
             columns: Columns::new(fabric, &table, before),
             table,
@@ -228,6 +237,11 @@ impl<'b, 'a> Trial<'b, 'a> {
             .collect();
         for &(owner, cut_off) in &touched {
             self.take_out(owner, cut_off)?;
+        }
+        // If what is left obeys a better rule, the repair follows that.
+        let mut breaks = base.breaks.iter();
+        if !breaks.all(|edges| self.counts.has_any_between_cas(edges)) {
+            return None;
         }
         let mut moved = 0;
         for of_switches in [false, true] {
@@ -331,4 +345,82 @@ impl<'b, 'a> Trial<'b, 'a> {
 /// The lane of packets from a switch to a LID. Service levels do not differ by pair.
 fn lane(repairer: &Repairer<'_>, switch: SwitchIdx, lid: Lid) -> u8 {
     repairer.lanes_of(switch, lid).trailing_zeros() as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use ib_wire::PortNum;
+
+    use super::*;
+    use crate::{
+        engine,
+        fabric::{FabricBuilder, NewNode, NodeType, PortRef},
+        lid::LidOptions,
+        whatif::links,
+    };
+
+    /// A tree of two levels whose two roots have a CA each, so that routes by both as roots are not possible.
+    fn roots_with_cas() -> Fabric {
+        let mut builder = FabricBuilder::new();
+        let mut guids = (1..).map(Guid);
+        let mut node = |builder: &mut FabricBuilder, type_, num_ports| {
+            let node = NewNode {
+                type_,
+                guid: guids.next().unwrap(),
+                num_ports,
+                ..NewNode::default()
+            };
+            builder.add_node(node).unwrap()
+        };
+        let at = |node, port| PortRef {
+            node,
+            port: PortNum(port),
+        };
+        let roots = [0; 2].map(|_| node(&mut builder, NodeType::SWITCH, 4));
+        let leaves = [0; 3].map(|_| node(&mut builder, NodeType::SWITCH, 10));
+        for (leaf, up) in leaves.into_iter().zip(1..) {
+            for (root, port) in roots.into_iter().zip(1..) {
+                builder.add_link(at(leaf, port), at(root, up)).unwrap();
+            }
+        }
+        let cas_of_leaves = leaves.map(|leaf| (leaf, 3..11)).into_iter();
+        for (switch, ports) in cas_of_leaves.chain(roots.map(|root| (root, 4..5))) {
+            for port in ports {
+                let ca = node(&mut builder, NodeType::CA, 1);
+                builder.add_link(at(ca, 1), at(switch, port)).unwrap();
+            }
+        }
+        builder.build()
+    }
+
+    #[test]
+    fn routes_by_the_second_rule_need_not_be_computed_anew() {
+        let fabric = roots_with_cas();
+        let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
+        let options = RouteOptions {
+            threads: 1,
+            ..RouteOptions::default()
+        };
+        let before = engine::UPDN.route(&fabric, &lids, &options).unwrap();
+        let whole = RoutesInUse {
+            fabric: &fabric,
+            lids: &lids,
+            routes: &before,
+        };
+        let (rule, refused) = rule(whole, &options).unwrap();
+        assert_eq!(refused.len(), 1, "the routes obey the roots with CAs");
+        let base = Base::new(whole, &options, (&rule, &refused), 1).unwrap();
+        let mut trial = Trial::new(&base);
+        let mut quick = 0;
+        for loss in links(&fabric, false) {
+            let anew = fail(&fabric, &lids, &options, &before, loss);
+            if let Some(outcome) = trial.fail(loss) {
+                assert_eq!(outcome, anew, "{loss:?}");
+                quick += 1;
+            }
+        }
+        // Without a cable of the root by which the routes are made, a leaf has no path by this rule. One cable of the
+        // other root carries all that the better rule forbids, which holds without it.
+        assert_eq!(quick, 2);
+    }
 }

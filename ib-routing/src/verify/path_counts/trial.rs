@@ -1,6 +1,8 @@
 //! Changes of path counts that are tried and undone: the failures of many cables, one at a time.
 
-use super::{PathCounts, lengths::PathLengths, verdicts::Edges};
+use alloc::vec::Vec;
+
+use super::{Edge, Edges, PathCounts, lengths::PathLengths};
 use crate::{
     index::{ChannelIdx, IdxVec},
     repair::lanes::{Lanes, Protected},
@@ -37,6 +39,28 @@ impl PathCounts {
     pub(crate) fn on_cycles(&self) -> impl Iterator<Item = ChannelIdx> + '_ {
         let cycles = (1..=self.users.len()).filter_map(|kinds| self.verdicts.cycle(kinds));
         cycles.flatten().map(|vertex| vertex.channel)
+    }
+
+    /// The dependencies of traffic between CAs from one channel on another for which `is_listed` returns true.
+    pub(crate) fn between_cas(
+        &self,
+        is_listed: impl Fn(ChannelIdx, ChannelIdx) -> bool,
+    ) -> Vec<Edge> {
+        let mut listed = Vec::new();
+        let [between_cas, ..] = &self.users;
+        between_cas.for_each(|from, to, lane, _| {
+            if is_listed(from, to) {
+                listed.push((from, to, lane));
+            }
+        });
+        listed
+    }
+
+    /// Returns true if traffic between CAs has one of these dependencies.
+    pub(crate) fn has_any_between_cas(&self, edges: &[Edge]) -> bool {
+        let [between_cas, ..] = &self.users;
+        let mut edges = edges.iter();
+        edges.any(|&(from, to, lane)| between_cas.contains(from, to, lane))
     }
 
     /// Number of lanes that are counted.

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// A dependency: two channels and the lane.
-pub(super) type Edge = (ChannelIdx, ChannelIdx, u8);
+pub(crate) type Edge = (ChannelIdx, ChannelIdx, u8);
 
 /// The dependencies that came into use or went out of it, by kind of traffic. A dependency can be in both lists.
 #[derive(Clone, Debug, Default)]
