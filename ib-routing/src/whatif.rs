@@ -3,7 +3,7 @@
 //!
 //! [`fail`] computes the effects of one failure as a manager would: it repairs the routes of the remaining fabric, and
 //! verifies all of them. [`fail_each`] does so for many failures, with the same results. It reads the routes once, and
-//! for the failure of a cable between switches examines only the LIDs whose routes use it.
+//! for each failure examines only the paths that it takes.
 
 mod incremental;
 
@@ -92,8 +92,9 @@ pub fn switches(fabric: &Fabric) -> impl Iterator<Item = Loss> + '_ {
 /// The outcome of each of `losses`, one at a time, in their order: equal to the result of [`fail`] for each. `before`
 /// are the routes of the whole fabric. `done` is called once for each failure that is finished, on any thread.
 ///
-/// A failure that splits the fabric, removes a switch or a CA's cable, or cannot be repaired with few changes costs as
-/// much as [`fail`]. Any other failure costs O(switches) for each LID whose routes use the cable.
+/// A failure that splits the fabric, or cannot be repaired with few changes, costs as much as [`fail`]. Any other failure
+/// of a cable costs O(switches) for each LID whose routes use it, and O(LIDs) if a CA is at its end; that of a switch costs
+/// O(switches) for each LID.
 #[must_use]
 pub fn fail_each(
     fabric: &Fabric,

@@ -1,5 +1,5 @@
-//! Fails cables between switches in turn, STEP apart, and SAMPLE of them by recomputing too:
-//! `bench_whatif SPEC|FILE ENGINE [THREADS] [SAMPLE] [STEP]`.
+//! Fails cables between switches in turn, STEP apart, and SAMPLE of them by recomputing too, or the cables of CAs, or
+//! switches: `bench_whatif SPEC|FILE ENGINE [THREADS] [SAMPLE] [STEP] [cables|hosts|switches]`.
 
 use std::{error::Error, time::Instant};
 
@@ -11,7 +11,10 @@ use ib_routing::{
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().collect();
     let [_, spec, engine, rest @ ..] = args.as_slice() else {
-        return Err("bench_whatif SPEC|FILE ENGINE [THREADS] [SAMPLE] [STEP]".into());
+        return Err(
+            "bench_whatif SPEC|FILE ENGINE [THREADS] [SAMPLE] [STEP] [cables|hosts|switches]"
+                .into(),
+        );
     };
     let number = |at: usize, default: usize| rest.get(at).map_or(Ok(default), |text| text.parse());
     let fabric = ib_benches::fabric(spec)?;
@@ -22,9 +25,25 @@ fn main() -> Result<(), Box<dyn Error>> {
         ..RouteOptions::default()
     };
     let before = engine.route(&fabric, &lids, &options)?;
-    let losses: Vec<Loss> = whatif::links(&fabric, false)
-        .step_by(number(2, 1)?.max(1))
-        .collect();
+    let is_cable = |loss: &Loss| match *loss {
+        Loss::Link(one, other) => [one, other]
+            .iter()
+            .all(|end| fabric.switch_of(end.node).is_some()),
+        Loss::Switch(_) => false,
+    };
+    let kind = rest.get(3).map_or("cables", String::as_str);
+    let losses: Vec<Loss> = match kind {
+        "cables" => whatif::links(&fabric, false).collect(),
+        "hosts" => whatif::links(&fabric, true)
+            .filter(|loss| !is_cable(loss))
+            .collect(),
+        "switches" => whatif::switches(&fabric).collect(),
+        _ => return Err(format!("{kind}: expected cables, hosts or switches").into()),
+    };
+    let losses: Vec<Loss> = losses.into_iter().step_by(number(2, 1)?.max(1)).collect();
+    if losses.is_empty() {
+        return Err(format!("{spec}: no {kind}").into());
+    }
     let start = Instant::now();
     let outcomes = whatif::fail_each(&fabric, &lids, &options, &before, &losses, &|| {});
     let each = start.elapsed().as_secs_f64();
@@ -41,7 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let again = start.elapsed().as_secs_f64() / sample as f64 * losses.len() as f64;
     println!(
-        "{spec} {engine}: {} failures in {each:.1} s, recomputed {again:.0} s (of {sample}); {equal} of {sample} rows equal; {:.1}x",
+        "{spec} {engine}: {} failures of {kind} in {each:.1} s, recomputed {again:.0} s (of {sample}); {equal} of {sample} rows equal; {:.1}x",
         losses.len(),
         again / each,
     );

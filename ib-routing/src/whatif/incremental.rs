@@ -1,20 +1,24 @@
-//! Failures of many cables, one at a time, each repaired and verified only where it has an effect.
+//! Failures of many cables and switches, one at a time, each repaired and verified only where it has an effect.
 //!
 //! The routes are verified and [counted](PathCounts) once. The failure of a cable then affects only the LIDs whose entries
 //! at its two ends lead over it. For each of these LIDs the repair gives a new port to the switches that lost their path,
 //! with the code that repairs whole fabrics. The path counts take the lost paths away and add the new ones, which says how
-//! busy channels are and whether they can deadlock. Then all changes are undone. A failure that cannot be decided in this
-//! manner is recomputed by the caller.
+//! busy channels are and whether they can deadlock. Then all changes are undone. A switch fails with all its cables; the
+//! paths from it and to its ports get no new port. The cable of a CA takes paths away and changes no other. A failure that
+//! cannot be decided in this manner is recomputed by the caller.
+
+mod failure;
 
 use alloc::vec::Vec;
 
 use ib_wire::{Guid, Lid, PortNum, Vl};
 
+use self::failure::Failure;
 use super::{Loss, Outcome, VerifySummary, cut_off, fail};
 use crate::{
     algo::parallel,
     fabric::{Fabric, lost::LostChannels},
-    index::{ChannelIdx, SwitchIdx},
+    index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::{Destination, LidMap},
     options::RouteOptions,
     repair::{
@@ -24,7 +28,7 @@ use crate::{
         repairer::{CutOff, Repairer, Write},
         rule::{Directions, Rule, turns_up},
     },
-    routes::Routes,
+    routes::{Routes, SlTable},
     verify::{
         PathCounts, highest_lane,
         path_counts::{
@@ -173,6 +177,51 @@ impl<'a> Base<'a> {
     fn next(&self, switch: SwitchIdx, lid: Lid) -> ChannelIdx {
         self.columns.next(&self.table, switch, lid)
     }
+
+    /// The same channel and the switch at its end; `None` at the LID's own switch.
+    fn hop(&self, switch: SwitchIdx, lid: Lid) -> Option<(ChannelIdx, SwitchIdx)> {
+        let channel = self.next(switch, lid);
+        (channel != NO_CHANNEL).then(|| (channel, self.table.to(channel)))
+    }
+
+    /// Takes away the load of the paths from a CA's port.
+    fn unload(&self, port: &Destination, load: &mut IdxVec<ChannelIdx, u32>) -> Option<()> {
+        let own = u32::from(port.range.lmc().lid_count());
+        let destinations = self.whole.lids.destinations().iter();
+        let other_cas = destinations.filter(|end| !end.is_switch() && end.range != port.range);
+        for lid in other_cas.flat_map(|end| end.range.iter()) {
+            let mut at = port.switch?;
+            while let Some((channel, to)) = self.hop(at, lid) {
+                load[channel] -= own;
+                at = to;
+            }
+        }
+        Some(())
+    }
+
+    /// The outcome of a failure after which the ports that are not cut off reach each other: the number of entries that
+    /// moved, whether traffic between CAs cannot deadlock, and the highest load are given.
+    fn outcome(
+        &self,
+        failure: &Failure<'_>,
+        (moved, deadlock_free, load_max): (u64, bool, u32),
+    ) -> Outcome {
+        let detached = failure.detached.iter().map(|port| port.guid);
+        let (unreachable, unreachable_ca) = failure.unreachable(self.whole.lids);
+        Outcome {
+            loss: failure.loss,
+            cut_off: self.cut_off.iter().copied().chain(detached).collect(),
+            moved,
+            recomputed: None,
+            report: Ok(VerifySummary {
+                unreachable: self.findings.unreachable + unreachable,
+                unreachable_ca: self.findings.unreachable_ca + unreachable_ca,
+                loops: self.findings.loops,
+                deadlock_free,
+                load_max: load_max.into(),
+            }),
+        }
+    }
 }
 
 /// The state of one failure.
@@ -200,21 +249,16 @@ impl<'b, 'a> Trial<'b, 'a> {
 
     /// `None` if the failure has to be recomputed.
     fn fail(&mut self, loss: Loss) -> Option<Outcome> {
-        let Loss::Link(one, other) = loss else {
+        let failure = Failure::new(self.base.whole, loss)?;
+        if !self.base.counts.keeps_cycles_without(&failure.dead) {
             return None;
+        }
+        self.lanes.detach(&failure.dead);
+        self.repairer.dead.clone_from(&failure.dead);
+        let outcome = match failure.dead.is_empty() {
+            true => self.detach(&failure),
+            false => self.repair(&failure),
         };
-        let fabric = self.base.whole.fabric;
-        let mut dead = Vec::new();
-        for end in [one, other] {
-            dead.push(fabric.channel_at(fabric.switch_of(end.node)?, end.port)?);
-        }
-        let mut on_cycles = self.base.counts.on_cycles();
-        if on_cycles.any(|channel| dead.contains(&channel)) {
-            return None;
-        }
-        self.lanes.detach(&dead);
-        self.repairer.dead = dead;
-        let outcome = self.repair(loss);
         self.repairer.dead.clear();
         self.repairer.undo();
         self.lanes.undo();
@@ -225,17 +269,49 @@ impl<'b, 'a> Trial<'b, 'a> {
         outcome
     }
 
-    fn repair(&mut self, loss: Loss) -> Option<Outcome> {
+    /// The outcome of a failure that takes no channel: only the paths from and to ports that are cut off are gone.
+    fn detach(&mut self, failure: &Failure<'_>) -> Option<Outcome> {
         let base = self.base;
-        let gone = LostChannels::new(self.repairer.dead.clone());
+        let switches: Vec<SwitchIdx> = base.whole.fabric.switches().indices().collect();
+        for port in &failure.detached {
+            for lid in port.range.iter() {
+                let switches = switches.clone();
+                self.take_out(port, &CutOff { lid, switches })?;
+            }
+        }
+        let is_alone = |port: &&Destination| {
+            let own = u64::from(port.range.lmc().lid_count());
+            port.switch
+                .is_some_and(|switch| self.repairer.senders[switch] == own)
+        };
+        let deadlock_free = if base.findings.deadlock_free {
+            // Fewer dependencies close no cycle.
+            true
+        } else if failure.detached.iter().any(is_alone) {
+            // The dependencies of paths from this switch are not counted any more, so those of a cycle may be gone.
+            return None;
+        } else {
+            self.counts.deadlock_free_after(&self.edges)?
+        };
+        let mut load = self.counts.load().clone();
+        for port in &failure.detached {
+            base.unload(port, &mut load)?;
+        }
+        let load_max = load.iter().copied().max().unwrap_or(0);
+        Some(base.outcome(failure, (0, deadlock_free, load_max)))
+    }
+
+    fn repair(&mut self, failure: &Failure<'_>) -> Option<Outcome> {
+        let base = self.base;
+        let gone = LostChannels::new(failure.dead.clone());
         let touched = lost_paths(base.whole, &gone, base.counts.lengths(), |channel, lid| {
             base.next(channel.to, lid) == channel.reverse
         });
-        let touched: Vec<(&Destination, &CutOff)> = touched
-            .iter()
-            .filter_map(|cut_off| Some((base.whole.lids.owner(cut_off.lid)?, cut_off)))
-            .collect();
-        for &(owner, cut_off) in &touched {
+        let touched = touched
+            .into_iter()
+            .filter_map(|cut_off| Some((base.whole.lids.owner(cut_off.lid)?, cut_off)));
+        let mut touched: Vec<(&Destination, CutOff)> = touched.collect();
+        for (owner, cut_off) in &touched {
             self.take_out(owner, cut_off)?;
         }
         // If what is left obeys a better rule, the repair follows that.
@@ -243,9 +319,13 @@ impl<'b, 'a> Trial<'b, 'a> {
         if !breaks.all(|edges| self.counts.has_any_between_cas(edges)) {
             return None;
         }
+        failure.keep_left(&mut touched);
+        if self.needs_lane(failure, &touched) {
+            return None;
+        }
         let mut moved = 0;
         for of_switches in [false, true] {
-            let touched = touched.iter().copied();
+            let touched = touched.iter();
             for (owner, CutOff { lid, switches }) in
                 touched.filter(|(owner, _)| owner.is_switch() == of_switches)
             {
@@ -265,32 +345,29 @@ impl<'b, 'a> Trial<'b, 'a> {
                 moved += writes.filter(differs).count() as u64;
             }
         }
-        for &(owner, cut_off) in &touched {
+        for (owner, cut_off) in &touched {
             self.verify(owner, cut_off)?;
         }
         let deadlock_free = self.counts.deadlock_free_after(&self.edges)?;
-        Some(Outcome {
-            loss,
-            cut_off: base.cut_off.clone(),
-            moved,
-            recomputed: None,
-            report: Ok(VerifySummary {
-                deadlock_free,
-                load_max: self.counts.load().iter().copied().max().unwrap_or(0).into(),
-                ..base.findings
-            }),
-        })
+        let load_max = self.counts.load().iter().copied().max().unwrap_or(0);
+        Some(base.outcome(failure, (moved, deadlock_free, load_max)))
+    }
+
+    /// Returns true if a LID that no switch reaches any more has a service level of its own: this is chosen anew, which
+    /// cannot be undone.
+    fn needs_lane(&self, failure: &Failure<'_>, touched: &[(&Destination, CutOff)]) -> bool {
+        let left = self.base.whole.fabric.num_switches() - usize::from(failure.switch.is_some());
+        let by_destination = matches!(self.repairer.routes.sls(), SlTable::ByDestination(_));
+        let mut touched = touched.iter();
+        by_destination && touched.any(|(_, cut_off)| cut_off.switches.len() + 1 == left)
     }
 
     /// Takes the lost paths to a LID away, and removes its entries over dead channels.
     fn take_out(&mut self, owner: &Destination, cut_off: &CutOff) -> Option<()> {
         let base = self.base;
         let &CutOff { lid, ref switches } = cut_off;
-        let next = |switch| {
-            let channel = base.next(switch, lid);
-            (channel != NO_CHANNEL).then(|| (channel, base.table.to(channel)))
-        };
-        self.paths.follow(switches, next, |_| true)?;
+        self.paths
+            .follow(switches, |switch| base.hop(switch, lid), |_| true)?;
         if !owner.is_switch() {
             let Repairer { load, senders, .. } = &mut self.repairer;
             // CAs are counted by 32 bits in all counts of paths.
@@ -355,8 +432,9 @@ mod tests {
     use crate::{
         engine,
         fabric::{FabricBuilder, NewNode, NodeType, PortRef},
+        generate::FabricSpec,
         lid::LidOptions,
-        whatif::links,
+        whatif::{links, switches},
     };
 
     /// A tree of two levels whose two roots have a CA each, so that routes by both as roots are not possible.
@@ -422,5 +500,31 @@ mod tests {
         // Without a cable of the root by which the routes are made, a leaf has no path by this rule. One cable of the
         // other root carries all that the better rule forbids, which holds without it.
         assert_eq!(quick, 2);
+    }
+
+    #[test]
+    fn cables_of_cas_and_switches_of_a_tree_need_not_be_computed_anew() {
+        let spec = "fat-tree:radix=6,levels=3".parse::<FabricSpec>();
+        let fabric = spec.unwrap().build().unwrap();
+        let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
+        let options = RouteOptions {
+            threads: 1,
+            ..RouteOptions::default()
+        };
+        for engine in [&engine::MINHOP, &engine::UPDN, &engine::SSSP] {
+            let before = engine.route(&fabric, &lids, &options).unwrap();
+            let whole = RoutesInUse {
+                fabric: &fabric,
+                lids: &lids,
+                routes: &before,
+            };
+            let (rule, refused) = rule(whole, &options).unwrap();
+            let base = Base::new(whole, &options, (&rule, &refused), 1).unwrap();
+            let mut trial = Trial::new(&base);
+            for loss in links(&fabric, true).chain(switches(&fabric)) {
+                let anew = fail(&fabric, &lids, &options, &before, loss);
+                assert_eq!(trial.fail(loss), Some(anew), "{engine}");
+            }
+        }
     }
 }

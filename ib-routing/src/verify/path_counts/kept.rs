@@ -35,6 +35,20 @@ pub(crate) struct Kept<'c> {
 }
 
 impl PathCounts {
+    /// Returns true if the first `kinds` kinds of traffic together form a cycle that no lost channel is on: the known one,
+    /// or another one near it. There may be others if this returns false.
+    pub(crate) fn has_cycle_without(
+        &self,
+        kinds: usize,
+        is_lost: impl Fn(ChannelIdx) -> bool,
+    ) -> bool {
+        let users = self.users.get(..kinds).unwrap_or_default();
+        self.verdicts.cycle(kinds).is_some_and(|cycle| {
+            cycle.iter().all(|vertex| !is_lost(vertex.channel))
+                || DependencyCounts::cycle_near(users, cycle, is_lost).is_some()
+        })
+    }
+
     /// The rest of the old routes after cables between switches have gone. `None` if anything else has changed, or if
     /// an old path does not arrive.
     pub(crate) fn kept<'c>(
@@ -149,15 +163,10 @@ impl Kept<'_> {
     fn lanes_without_lost(&self, protected: Protected) -> Option<Lanes> {
         let counts = self.counts;
         let kinds = protected.count();
-        let users = counts.users.get(..kinds)?;
-        let is_lost = |channel| self.lost.contains(channel);
-        if let Some(cycle) = counts.verdicts.cycle(kinds)
-            && (cycle.iter().all(|vertex| !is_lost(vertex.channel))
-                || DependencyCounts::cycle_near(users, cycle, is_lost).is_some())
-        {
+        if counts.has_cycle_without(kinds, |channel| self.lost.contains(channel)) {
             return None;
         }
-        let mut graph = DependencyCounts::graph(users)?;
+        let mut graph = DependencyCounts::graph(counts.users.get(..kinds)?)?;
         graph.detach(self.lost.iter());
         let lanes = counts.verdicts.lanes_of(&graph, protected)?;
         Some(lanes.after_losing(self.lost.clone()))

@@ -35,10 +35,11 @@ impl PathCounts {
         (same > 0).then(|| self.verdicts.is_free(1))
     }
 
-    /// The channels of the known cycles: if one of them is lost, other verdicts are possible.
-    pub(crate) fn on_cycles(&self) -> impl Iterator<Item = ChannelIdx> + '_ {
-        let cycles = (1..=self.users.len()).filter_map(|kinds| self.verdicts.cycle(kinds));
-        cycles.flatten().map(|vertex| vertex.channel)
+    /// Returns true if what forms a cycle is known to form one without these channels too: then the loss of the channels
+    /// leaves all verdicts about the other dependencies as they are.
+    pub(crate) fn keeps_cycles_without(&self, channels: &[ChannelIdx]) -> bool {
+        let mut cyclic = (1..=self.users.len()).filter(|&kinds| !self.verdicts.is_free(kinds));
+        cyclic.all(|kinds| self.has_cycle_without(kinds, |channel| channels.contains(&channel)))
     }
 
     /// The dependencies of traffic between CAs from one channel on another for which `is_listed` returns true.
