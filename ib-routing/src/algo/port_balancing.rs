@@ -70,7 +70,7 @@ const SMALL: usize = 4096;
 const SEARCHES: usize = 8;
 
 /// Table entries and channels of a frontier below which one thread ends before others have begun.
-const LITTLE_WORK: usize = 16_384;
+const LITTLE_WORK: usize = 2_048;
 
 /// Attempts that begin with the loads of the one before. In measurements a fourth gained nothing.
 const LOOKAHEAD_ATTEMPTS: usize = 3;
