@@ -2,7 +2,12 @@
 
 use std::error::Error;
 
-use ib_routing::{Fabric, format::ibnetdiscover, generate::FabricSpec};
+use ib_routing::{
+    Fabric,
+    format::ibnetdiscover,
+    generate::FabricSpec,
+    whatif::{self, Loss},
+};
 
 /// The fabric that a specification generates, or that a file in the format of ibnetdiscover describes.
 ///
@@ -14,6 +19,23 @@ pub fn fabric(spec_or_file: &str) -> Result<Fabric, Box<dyn Error>> {
     }
     let text = std::fs::read_to_string(spec_or_file)?;
     Ok(ibnetdiscover::read(&text)?.fabric)
+}
+
+/// All failures of one kind: `cables` between switches, `hosts` (the cables of CAs) or `switches`; `None` for other names.
+#[must_use]
+pub fn losses(fabric: &Fabric, kind: &str) -> Option<Vec<Loss>> {
+    let is_of_host = |loss: &Loss| match *loss {
+        Loss::Link(one, other) => [one, other]
+            .iter()
+            .any(|end| fabric.switch_of(end.node).is_none()),
+        Loss::Switch(_) => false,
+    };
+    match kind {
+        "cables" => Some(whatif::links(fabric, false).collect()),
+        "hosts" => Some(whatif::links(fabric, true).filter(is_of_host).collect()),
+        "switches" => Some(whatif::switches(fabric).collect()),
+        _ => None,
+    }
 }
 
 /// The VCRC in the notation of CRC catalogues.

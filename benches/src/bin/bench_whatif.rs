@@ -25,21 +25,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         ..RouteOptions::default()
     };
     let before = engine.route(&fabric, &lids, &options)?;
-    let is_cable = |loss: &Loss| match *loss {
-        Loss::Link(one, other) => [one, other]
-            .iter()
-            .all(|end| fabric.switch_of(end.node).is_some()),
-        Loss::Switch(_) => false,
-    };
     let kind = rest.get(3).map_or("cables", String::as_str);
-    let losses: Vec<Loss> = match kind {
-        "cables" => whatif::links(&fabric, false).collect(),
-        "hosts" => whatif::links(&fabric, true)
-            .filter(|loss| !is_cable(loss))
-            .collect(),
-        "switches" => whatif::switches(&fabric).collect(),
-        _ => return Err(format!("{kind}: expected cables, hosts or switches").into()),
-    };
+    let losses = ib_benches::losses(&fabric, kind)
+        .ok_or_else(|| format!("{kind}: expected cables, hosts or switches"))?;
     let losses: Vec<Loss> = losses.into_iter().step_by(number(2, 1)?.max(1)).collect();
     if losses.is_empty() {
         return Err(format!("{spec}: no {kind}").into());

@@ -1,15 +1,12 @@
-//! Every cable between switches failed in turn, beside the same with each failure repaired and verified in full.
+//! Every cable between switches, every host's cable or every switch failed in turn, beside the same with each failure
+//! repaired and verified in full.
 //!
 //! Both sides run on one core and the figures are processor time. The full side is measured on some failures, evenly
 //! spread, and extrapolated to all; a failure whose two results differ ends the case without a ratio.
 
 use std::env;
 
-use ib_routing::{
-    LidMap, LidOptions, RouteOptions, engine,
-    generate::FabricSpec,
-    whatif::{self, Loss},
-};
+use ib_routing::{LidMap, LidOptions, RouteOptions, SharedEngine, engine, whatif};
 
 use crate::{
     measure::{Sample, processor_time},
@@ -19,11 +16,41 @@ use crate::{
 const SUBJECT: &str = "whatif";
 const UNIT: &str = "s";
 
-/// The cases, with their fabrics.
-const CASES: [(&str, &str); 2] = [
-    ("links-dfly", "dragonfly:a=8,p=4,h=4"),
-    ("links-ft3456", "fat-tree:radix=24,levels=3"),
+/// What fails, on which routes.
+struct Case {
+    name: &'static str,
+    spec: &'static str,
+    engine: &'static SharedEngine,
+    /// As for [`ib_benches::losses`].
+    kind: &'static str,
+}
+
+const DRAGONFLY: &str = "dragonfly:a=8,p=4,h=4";
+const FT3456: &str = "fat-tree:radix=24,levels=3";
+
+const CASES: [Case; 5] = [
+    Case::new("links-dfly", DRAGONFLY, &engine::AUTO, "cables"),
+    Case::new("links-ft3456", FT3456, &engine::AUTO, "cables"),
+    Case::new("links-ft3456-updn", FT3456, &engine::UPDN, "cables"),
+    Case::new("hosts-ft3456", FT3456, &engine::AUTO, "hosts"),
+    Case::new("switches-ft3456", FT3456, &engine::AUTO, "switches"),
 ];
+
+impl Case {
+    const fn new(
+        name: &'static str,
+        spec: &'static str,
+        engine: &'static SharedEngine,
+        kind: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            spec,
+            engine,
+            kind,
+        }
+    }
+}
 
 /// Failures that are repaired and verified in full.
 const SAMPLE: usize = 200;
@@ -31,25 +58,25 @@ const SAMPLE: usize = 200;
 /// Measures every case.
 pub(crate) fn rows() -> Vec<Row> {
     let only = env::var("COMPARE_CASE").unwrap_or_default();
-    let cases = CASES.iter().filter(|(case, _)| case.contains(&only));
-    let rows = cases.map(|&(case, spec)| {
-        eprintln!("  {case}");
-        measure(case, spec).unwrap_or_else(|error| {
-            Row::without_peer(SUBJECT, case, format!("failed: {error}"), UNIT, None)
+    let cases = CASES.iter().filter(|case| case.name.contains(&only));
+    let rows = cases.map(|case| {
+        eprintln!("  {}", case.name);
+        measure(case).unwrap_or_else(|error| {
+            Row::without_peer(SUBJECT, case.name, format!("failed: {error}"), UNIT, None)
         })
     });
     rows.collect()
 }
 
-fn measure(case: &str, spec: &str) -> Result<Row, Box<dyn std::error::Error>> {
-    let fabric = spec.parse::<FabricSpec>()?.build()?;
+fn measure(case: &Case) -> Result<Row, Box<dyn std::error::Error>> {
+    let fabric = ib_benches::fabric(case.spec)?;
     let lids = LidMap::assign(&fabric, &LidOptions::default())?;
     let options = RouteOptions {
         threads: 1,
         ..RouteOptions::default()
     };
-    let before = engine::AUTO.route(&fabric, &lids, &options)?;
-    let losses: Vec<Loss> = whatif::links(&fabric, false).collect();
+    let before = case.engine.route(&fabric, &lids, &options)?;
+    let losses = ib_benches::losses(&fabric, case.kind).unwrap_or_default();
     let start = processor_time();
     let outcomes = whatif::fail_each(&fabric, &lids, &options, &before, &losses, &|| {});
     let ours = Sample::new(vec![(processor_time() - start).as_secs_f64()]);
@@ -63,7 +90,13 @@ fn measure(case: &str, spec: &str) -> Result<Row, Box<dyn std::error::Error>> {
     }
     if differ > 0 {
         let peer = format!("{differ} of {sample} failures differ in full");
-        return Ok(Row::without_peer(SUBJECT, case, peer, UNIT, Some(&ours)));
+        return Ok(Row::without_peer(
+            SUBJECT,
+            case.name,
+            peer,
+            UNIT,
+            Some(&ours),
+        ));
     }
     let mean = in_full.iter().sum::<f64>() / sample.max(1) as f64;
     let peer = format!(
@@ -72,5 +105,5 @@ fn measure(case: &str, spec: &str) -> Result<Row, Box<dyn std::error::Error>> {
         before.engine(),
     );
     let full = Sample::new(vec![mean]);
-    Ok(Row::times(SUBJECT, case, peer, UNIT, &ours, &full))
+    Ok(Row::times(SUBJECT, case.name, peer, UNIT, &ours, &full))
 }
