@@ -12,11 +12,11 @@ use crate::{
     options::RouteOptions,
 };
 
-/// The roots that the options name, else those that the tree shows.
+/// The roots that the options name, else those that are [found](found_roots).
 #[must_use]
 pub fn roots(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) -> Vec<SwitchIdx> {
     if options.roots.is_empty() {
-        find_roots(fabric, lids)
+        found_roots(fabric, lids)
     } else {
         named_roots(fabric, &options.roots)
     }
@@ -43,10 +43,30 @@ pub fn named_roots(fabric: &Fabric, guids: &[Guid]) -> Vec<SwitchIdx> {
     roots
 }
 
+/// The roots that the distances of the CAs show, and the tops of the tree. A root that lacks a few cables is a top still,
+/// and one that has CAs of its own is equally far from the others. Below one root alone, the root's links would carry most
+/// routes.
+///
+/// If none of the former is a top, they are lower switches: where no branch has a twentieth of the CAs and cables are
+/// missing, leaves may be all that is equally far from nearly all CAs.
+#[must_use]
+pub fn found_roots(fabric: &Fabric, lids: &LidMap) -> Vec<SwitchIdx> {
+    let found = equally_far(fabric, lids);
+    let mut roots = tops(fabric, lids);
+    let has_top = found
+        .iter()
+        .any(|switch| roots.binary_search(switch).is_ok());
+    if has_top || roots.is_empty() {
+        roots.extend(found);
+        roots.sort_unstable();
+        roots.dedup();
+    }
+    roots
+}
+
 /// The switches without CAs that are farther from the CAs than all their neighbours, or as far: the tops of a tree
 /// whose leaves are of different depths.
-#[must_use]
-pub fn tops(fabric: &Fabric, lids: &LidMap) -> Vec<SwitchIdx> {
+fn tops(fabric: &Fabric, lids: &LidMap) -> Vec<SwitchIdx> {
     let has_ca = |&switch: &SwitchIdx| {
         lids.at_switch(switch)
             .any(|destination| !destination.is_switch())
@@ -69,8 +89,7 @@ pub fn tops(fabric: &Fabric, lids: &LidMap) -> Vec<SwitchIdx> {
 /// Of the switches that more than nine tenths of all CA ports are equally far from, with less than one in twenty at any
 /// other distance, those nearest to the CAs. Where no branch of a tree has a twentieth of the CAs, its lower switches are
 /// equally far from them as well, and farther than the roots.
-#[must_use]
-pub fn find_roots(fabric: &Fabric, lids: &LidMap) -> Vec<SwitchIdx> {
+fn equally_far(fabric: &Fabric, lids: &LidMap) -> Vec<SwitchIdx> {
     let mut cas = IdxVec::filled(fabric.num_switches(), 0u64);
     let mut total = 0;
     for destination in lids

@@ -5,8 +5,8 @@
 //! lane and without a cycle of channels. Not every fabric has such routes between all leaves: with one CA
 //! on a spine, no switch of a tree is away from the leaves. OpenSM leaves such leaves unreachable, or lets
 //! packets turn as they like where all switches are leaves; here the roots that the options name or that
-//! the tree shows become the top, else the switch farthest from the leaves, and distance from the top is
-//! the order, in which all reach each other. Time as minhop. Source: OpenSM's `osm_ucast_dnup.c`.
+//! the tree shows become the top, else one leaf, and distance from the top is the order, in which all
+//! reach each other. Time as minhop. Source: OpenSM's `osm_ucast_dnup.c`.
 
 use core::cmp::Reverse;
 
@@ -115,7 +115,8 @@ fn ranks_above_leaves(fabric: &Fabric, lids: &LidMap, options: &RouteOptions) ->
     heights.iter().map(rank).collect()
 }
 
-/// The nearer to the `tops`, or to the highest switch of a part of the fabric without any, the higher.
+/// The nearer to the `tops`, the higher. A part of the fabric without any has one of its lowest switches as the top: below
+/// a root of a tree, only those switches that have a cable to it would be higher than leaves.
 fn ranks_below_tops(
     fabric: &Fabric,
     options: &RouteOptions,
@@ -123,11 +124,11 @@ fn ranks_below_tops(
     tops: &[SwitchIdx],
 ) -> Ranks {
     let places = places(fabric, options, ranks);
-    let mut highest_first: Vec<SwitchIdx> = fabric.switches().indices().collect();
-    highest_first.sort_unstable_by_key(|&switch| Reverse(places[switch]));
+    let mut lowest_first: Vec<SwitchIdx> = fabric.switches().indices().collect();
+    lowest_first.sort_unstable_by_key(|&switch| (ranks[switch], Reverse(places[switch])));
     let mut distance = IdxVec::filled(fabric.num_switches(), bfs::UNREACHED);
     bfs::spread_out(fabric, tops, &mut distance);
-    for top in highest_first {
+    for top in lowest_first {
         if distance[top] == bfs::UNREACHED {
             bfs::spread_out(fabric, &[top], &mut distance);
         }

@@ -17,7 +17,7 @@ use ib_wire::Lid;
 use crate::{
     algo::{
         bfs,
-        roots::{find_roots, named_roots, tops},
+        roots::{found_roots, named_roots, roots},
         up_down,
     },
     engine::{self, Guarantees, PathRule, RoutingEngine},
@@ -80,26 +80,6 @@ impl RoutingEngine for UpDown {
     }
 }
 
-/// The roots that the distances of the CAs show, and the tops of the tree. A root that lacks a few cables is a top still,
-/// and one that has CAs of its own is equally far from the others. Below one root alone, the root's links would carry most
-/// routes.
-///
-/// If none of the former is a top, they are lower switches: where no branch has a twentieth of the CAs and cables are
-/// missing, leaves may be all that is equally far from nearly all CAs.
-fn found_roots(fabric: &Fabric, lids: &LidMap) -> Vec<SwitchIdx> {
-    let found = find_roots(fabric, lids);
-    let mut roots = tops(fabric, lids);
-    let has_top = found
-        .iter()
-        .any(|switch| roots.binary_search(switch).is_ok());
-    if has_top || roots.is_empty() {
-        roots.extend(found);
-        roots.sort_unstable();
-        roots.dedup();
-    }
-    roots
-}
-
 fn route_from(
     fabric: &Fabric,
     lids: &LidMap,
@@ -126,10 +106,7 @@ pub(crate) fn possible_ranks(
     lids: &LidMap,
     options: &RouteOptions,
 ) -> [IdxVec<SwitchIdx, u16>; 2] {
-    let roots = match options.roots.is_empty() {
-        true => found_roots(fabric, lids),
-        false => named_roots(fabric, &options.roots),
-    };
+    let roots = roots(fabric, lids, options);
     [ranks(fabric, lids, &roots), ranks(fabric, lids, &[])]
 }
 
