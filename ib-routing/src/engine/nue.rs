@@ -194,6 +194,7 @@ fn arrange(
     let layout = Arc::new(DependencyLayout::new(fabric));
     let roots = escape::roots(fabric, &demands.senders);
     let sketcher = Sketcher {
+        threads,
         fabric,
         layout: &layout,
         demands: sketched,
@@ -255,6 +256,8 @@ fn arrange(
 
 /// Makes sketches.
 struct Sketcher<'a> {
+    /// As in [`RouteOptions`].
+    threads: usize,
     fabric: &'a Fabric,
     layout: &'a Arc<DependencyLayout>,
     /// One tree for all CAs at a switch.
@@ -265,18 +268,17 @@ struct Sketcher<'a> {
 
 impl<'a> Sketcher<'a> {
     /// The sketch with the least loaded busiest channel, the lanes with its dependencies, and `targets` in its
-    /// order.
+    /// order. Threads make all sketches side by side; one thread gives one up that cannot be the best.
     fn best(
         &self,
         dag: &ShortestPathDag,
         targets: &mut [Target],
         random: &mut SplitMix64,
     ) -> Option<(Sketch, Vec<ChannelGraph>)> {
-        let mut best: Option<(Sketch, Vec<ChannelGraph>)> = None;
         // Trees to switches that do not count stay last: they carry next to nothing.
         let to_cas = targets.partition_point(|target| target.weight > 0);
-        for number in 0..SKETCHES {
-            let mut order = targets.to_vec();
+        let mut order = targets.to_vec();
+        let begin = |number| {
             if let Some(to_cas) = order.get_mut(..to_cas) {
                 random.shuffle(to_cas);
             }
@@ -285,16 +287,51 @@ impl<'a> Sketcher<'a> {
                 let other = random.below(roots.len());
                 roots.swap(0, other);
             }
-            let mut lanes = begin(self.fabric, self.layout, &roots, self.vls);
+            let order = order.clone();
+            Beginning { order, roots }
+        };
+        let beginnings: Vec<Beginning> = (0..SKETCHES).map(begin).collect();
+        let mut made = Vec::new();
+        if parallel::workers(self.threads, self.fabric.num_switches()) > 1 {
+            let sketch = |at| self.sketch(dag, beginnings.get(at)?, u64::MAX);
+            made = parallel::map(self.threads, beginnings.len(), sketch);
+        }
+        let mut made = made.into_iter();
+        let mut best: Option<(Sketch, Vec<ChannelGraph>)> = None;
+        for beginning in &beginnings {
             let limit = best.as_ref().map_or(u64::MAX, |(best, _)| best.max);
-            let paths = Paths::new(self.fabric, &self.demands);
-            if let Some(sketch) = paths.sketch(dag, &order, &mut lanes, limit) {
-                best = Some((sketch, lanes));
-                targets.copy_from_slice(&order);
+            let sketch = match made.next() {
+                Some(sketch) => sketch.filter(|(sketch, _)| sketch.max < limit),
+                None => self.sketch(dag, beginning, limit),
+            };
+            if let Some(sketch) = sketch {
+                best = Some(sketch);
+                targets.copy_from_slice(&beginning.order);
             }
         }
         best
     }
+
+    /// A sketch, and the lanes with its dependencies; `None` if a channel bears `limit` routes.
+    fn sketch(
+        &self,
+        dag: &ShortestPathDag,
+        beginning: &Beginning,
+        limit: u64,
+    ) -> Option<(Sketch, Vec<ChannelGraph>)> {
+        let mut lanes = begin(self.fabric, self.layout, &beginning.roots, self.vls);
+        let paths = Paths::new(self.fabric, &self.demands);
+        let sketch = paths.sketch(dag, &beginning.order, &mut lanes, limit)?;
+        Some((sketch, lanes))
+    }
+}
+
+/// What a sketch begins with.
+struct Beginning {
+    /// The order of the targets.
+    order: Vec<Target>,
+    /// The roots of escape paths, the one to take first.
+    roots: Vec<SwitchIdx>,
 }
 
 /// Lanes that admit escape paths towards the first of `roots`.
