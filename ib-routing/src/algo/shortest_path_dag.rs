@@ -18,7 +18,7 @@ use ib_wire::Lid;
 pub(crate) use self::fan::{BatchFans, Fan, Fans, MANY};
 use crate::{
     algo::{
-        frontiers::{BATCH, Frontier, Frontiers, bits_of},
+        frontiers::{BATCH, Frontier, Frontiers, add, bits_of, start},
         parallel,
     },
     error::RouteError,
@@ -54,8 +54,6 @@ pub struct ShortestPathDag {
     batches: Vec<Batch>,
     /// Length of each channel; empty where every channel counts 1.
     weights: IdxVec<ChannelIdx, u32>,
-    /// Not all channels to switches nearer to a target are next hops: some are too long or turn where they must not.
-    is_limited: bool,
 }
 
 /// The graphs towards [`BATCH`] targets.
@@ -67,6 +65,9 @@ struct Batch {
     many: IdxVec<SwitchIdx, u64>,
     /// For each channel the targets to which it leads nearer, a bit each.
     nearer: IdxVec<ChannelIdx, u64>,
+    /// For each switch the targets to which not all of its channels to switches of lower levels lead nearer, a bit each.
+    /// Empty if there are none.
+    limited: IdxVec<SwitchIdx, u64>,
 }
 
 /// A channel, and the targets to which it leads nearer, a bit each.
@@ -191,11 +192,7 @@ impl ShortestPathDag {
                 Batch::by_weight(fabric, &weights, targets)
             }
         });
-        Self {
-            batches,
-            is_limited: !weights.is_empty(),
-            weights,
-        }
+        Self { batches, weights }
     }
 
     /// The paths that `search` finds over channels of these `classes`, towards some targets at once.
@@ -213,17 +210,11 @@ impl ShortestPathDag {
         let batches = parallel::map(threads, batches.len(), |number| {
             let targets = batches.get(number).copied().unwrap_or_default();
             let frontiers = search(targets)?;
-            Ok(Batch::of_frontiers(
-                fabric,
-                classes,
-                targets.len(),
-                &frontiers,
-            ))
+            Ok(Batch::of_frontiers(fabric, classes, targets, &frontiers))
         });
         Ok(Self {
             batches: batches.into_iter().collect::<Result<_, _>>()?,
             weights: IdxVec::new(),
-            is_limited: true,
         })
     }
 
@@ -295,6 +286,7 @@ impl Batch {
             next_hops: IdxVec::new(),
             many: IdxVec::filled(switches, 0),
             nearer: IdxVec::filled(fabric.channels().len(), 0),
+            limited: IdxVec::new(),
         }
     }
 
@@ -336,10 +328,12 @@ impl Batch {
     fn of_frontiers(
         fabric: &Fabric,
         classes: &IdxVec<ChannelIdx, u8>,
-        targets: usize,
+        targets: &[SwitchIdx],
         frontiers: &[Frontier],
     ) -> Self {
-        let mut batch = Self::new(fabric, targets);
+        let mut batch = Self::new(fabric, targets.len());
+        batch.limited = IdxVec::filled(fabric.num_switches(), 0);
+        let mut lower = start(fabric, targets);
         for frontier in frontiers {
             for (switch, &reached) in frontier.reached.iter_enumerated() {
                 if reached == 0 {
@@ -348,12 +342,14 @@ impl Batch {
                 for (index, channel) in fabric.channels_from(switch) {
                     parallel::count(1);
                     let class = classes[index];
-                    for (_, via) in frontier.via.iter().filter(|(via, _)| *via == class) {
-                        batch.nearer[index] |= via[channel.to] & reached;
-                    }
+                    let vias = frontier.via.iter().filter(|(via, _)| *via == class);
+                    let nearer = vias.fold(0, |nearer, (_, via)| nearer | via[channel.to]);
+                    batch.nearer[index] |= nearer & reached;
+                    batch.limited[switch] |= lower[channel.to] & reached & !nearer;
                 }
                 batch.add_to_graphs(switch, reached);
             }
+            add(&mut lower, &frontier.reached);
             batch.graphs.iter_mut().for_each(Graph::end_level);
         }
         batch.list_next_hops(fabric);
@@ -465,6 +461,8 @@ impl Batch {
     ) -> Self {
         const UNREACHED: u32 = u32::MAX;
         let mut batch = Self::new(fabric, targets.len());
+        // Channels to nearer switches may be too long.
+        batch.limited = IdxVec::filled(fabric.num_switches(), u64::MAX);
         let weight = |channel: ChannelIdx| weights[channel].max(1);
         let mut distance = IdxVec::filled(fabric.num_switches(), UNREACHED);
         for (number, target) in targets.enumerate() {

@@ -83,9 +83,8 @@ pub(crate) struct Fans {
 
 impl Fans {
     pub(super) fn new(fabric: &Fabric, dag: &ShortestPathDag) -> Self {
-        let is_limited = dag.is_limited;
         let batches = dag.batches.iter();
-        let batches = batches.map(|batch| BatchFans::new(fabric, batch, is_limited));
+        let batches = batches.map(|batch| BatchFans::new(fabric, batch));
         Self {
             batches: batches.collect(),
         }
@@ -98,7 +97,6 @@ impl Fans {
             entries: IdxVec::new(),
             channels: Vec::new(),
             ends: Vec::new(),
-            is_limited: false,
         };
         self.batches.get(target.at() / BATCH).unwrap_or(&NONE)
     }
@@ -111,7 +109,6 @@ pub(crate) struct BatchFans {
     /// Channels that are no neighbours.
     channels: Vec<ChannelIdx>,
     ends: Vec<SwitchIdx>,
-    is_limited: bool,
 }
 
 /// The fan of a switch; without ends if it has none.
@@ -123,14 +120,13 @@ struct Entry {
     listed: Option<u32>,
     first_end: u32,
     len: u32,
+    /// As in [`Fan`].
+    is_limited: bool,
 }
 
 impl BatchFans {
-    fn new(fabric: &Fabric, batch: &Batch, is_limited: bool) -> Self {
-        let mut fans = Self {
-            is_limited,
-            ..Self::default()
-        };
+    fn new(fabric: &Fabric, batch: &Batch) -> Self {
+        let mut fans = Self::default();
         let mut places = Places::default();
         for (switch, &many) in batch.many.iter_enumerated() {
             let of_any = |channel: ChannelIdx| batch.nearer[channel] & many != 0;
@@ -149,6 +145,8 @@ impl BatchFans {
             if are_neighbours {
                 fans.channels.truncate(listed);
             }
+            let limited = batch.limited.find(switch).copied().unwrap_or_default();
+            let is_limited = limited & many != 0;
             let place = if is_limited {
                 first_end
             } else {
@@ -162,6 +160,7 @@ impl BatchFans {
                 listed: (!are_neighbours).then_some(listed as u32),
                 first_end: place as u32,
                 len: len as u32,
+                is_limited,
             });
         }
         fans
@@ -191,7 +190,7 @@ impl BatchFans {
             channels,
             ends: ends.unwrap_or_default(),
             first_end,
-            is_limited: self.is_limited,
+            is_limited: entry.is_limited,
         }
     }
 }

@@ -140,7 +140,8 @@ fn trees_of_fat_trees_are_those_of_plain_searches() {
             for dag in [
                 shortest(&RouteOptions::default()),
                 shortest(&lengths(&fabric)),
-                up_and_down(&fabric),
+                up_and_down(&fabric, 1),
+                up_and_down(&fabric, 7919),
             ] {
                 for side_by_side in [SIDE_BY_SIDE, 1] {
                     check_plain_searches(&fabric, &dag, side_by_side, spec);
@@ -150,12 +151,47 @@ fn trees_of_fat_trees_are_those_of_plain_searches() {
     }
 }
 
-/// Paths up*/down*, where up is towards a higher index: not all neighbours nearer to a target are next hops.
-fn up_and_down(fabric: &Fabric) -> ShortestPathDag {
-    let places = fabric.switches().indices().collect();
+/// Paths up*/down*, where up is towards a higher place: with a `step` of 1 the index of a switch, which is higher for roots,
+/// and otherwise any place, so that not all neighbours nearer to a target are next hops.
+fn up_and_down(fabric: &Fabric, step: u32) -> ShortestPathDag {
+    let switches = fabric.num_switches() as u32;
+    let places = fabric.switches().indices();
+    let places = places.map(|switch| switch.0 * step % switches).collect();
     let classes = up_down::directions(fabric, &places);
     let search = |targets: &[SwitchIdx]| Ok(up_down::search(1, fabric, targets, &classes));
     ShortestPathDag::of_search(1, fabric, &classes, search).unwrap()
+}
+
+/// Fans that look up the weights of their ends for themselves, of all that there are.
+fn limited_fans(fabric: &Fabric, dag: &ShortestPathDag) -> (usize, usize) {
+    let fans = dag.fans(fabric);
+    let switches = || fabric.switches().indices();
+    let all = switches().flat_map(|target| {
+        let (towards, fans) = (dag.towards(target), fans.towards(target));
+        switches().filter_map(move |switch| match towards.few_or_many(switch, fans) {
+            NextHops::Many(fan) => Some(fan.is_limited),
+            NextHops::Few(_) => None,
+        })
+    });
+    let all: Vec<bool> = all.collect();
+    (all.iter().filter(|limited| **limited).count(), all.len())
+}
+
+#[test]
+fn switches_of_a_fat_tree_share_the_weights_behind_paths_up_and_down() {
+    let whole = "fat-tree:radix=18,levels=3,pods=5".parse::<FabricSpec>();
+    let whole = whole.unwrap().build().unwrap();
+    for fabric in [remove_links(&whole, 5.0, 1), whole] {
+        let (limited, all) = limited_fans(&fabric, &up_and_down(&fabric, 1));
+        assert!(limited == 0 && all > 1000, "{limited} of {all}");
+        let (limited, all) = limited_fans(&fabric, &up_and_down(&fabric, 7919));
+        assert!(limited > 0, "{limited} of {all}");
+        let shortest = ShortestPathDag::new(&fabric, &RouteOptions::default());
+        assert_eq!(limited_fans(&fabric, &shortest).0, 0);
+        let with_lengths = ShortestPathDag::new(&fabric, &lengths(&fabric));
+        let (limited, all) = limited_fans(&fabric, &with_lengths);
+        assert_eq!(limited, all);
+    }
 }
 
 fn check_plain_searches(fabric: &Fabric, dag: &ShortestPathDag, side_by_side: usize, spec: &str) {
