@@ -438,9 +438,11 @@ fn bind_pair(server: &str) -> io::Result<(u32, UnixDatagram, UnixDatagram)> {
     let mut id = std::process::id();
     loop {
         let bind = |name: &str| UnixDatagram::bind_addr(&address(&format!("{server}:{name}{id}"))?);
-        match bind("ctl") {
-            Ok(control) => return Ok((id, control, bind("in")?)),
-            // Process numbers have 22 bits: the higher bits distinguish our own clients.
+        let pair = bind("ctl").and_then(|control| Ok((id, control, bind("in")?)));
+        match pair {
+            Ok(pair) => return Ok(pair),
+            // Process numbers have 22 bits: the higher bits distinguish our own clients. One that is being closed may have
+            // freed one of its names and not yet the other.
             Err(error) if error.kind() == io::ErrorKind::AddrInUse && id >> 22 < 255 => {
                 id += 1 << 22
             }
@@ -511,6 +513,17 @@ mod tests {
             space: Messages::default(),
         };
         (port, servers_control, servers_data)
+    }
+
+    #[test]
+    fn both_names_of_a_client_are_its_own() {
+        let server = format!("test-{}", std::process::id());
+        for taken in ["ctl", "in"] {
+            let name = format!("{server}:{taken}{}", std::process::id());
+            let _other = UnixDatagram::bind_addr(&address(&name).unwrap()).unwrap();
+            let (id, _control, _data) = bind_pair(&server).unwrap();
+            assert_eq!(id, std::process::id() + (1 << 22), "{taken}");
+        }
     }
 
     fn numbered(id: u64) -> Mad {
