@@ -326,7 +326,7 @@ impl<'a> Sketcher<'a> {
     }
 }
 
-/// What a sketch begins with.
+/// The order and the roots that a sketch begins with.
 struct Beginning {
     /// The order of the targets.
     order: Vec<Target>,

@@ -16,7 +16,7 @@ use crate::{
 const SUBJECT: &str = "whatif";
 const UNIT: &str = "s";
 
-/// What fails, on which routes.
+/// Failures of one kind on the routes of one engine.
 struct Case {
     name: &'static str,
     spec: &'static str,

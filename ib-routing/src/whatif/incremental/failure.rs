@@ -1,4 +1,4 @@
-//! What a failure takes: channels, and ports that no cable joins with a switch any more.
+//! The losses of a failure: channels, and ports that no cable joins with a switch any more.
 
 use alloc::vec::Vec;
 
@@ -10,7 +10,7 @@ use crate::{
     whatif::Loss,
 };
 
-/// What one failure takes.
+/// The losses of one failure.
 pub(super) struct Failure<'a> {
     pub(super) loss: Loss,
     /// The channels in both directions of the cables between switches.
