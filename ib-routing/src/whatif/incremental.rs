@@ -276,7 +276,7 @@ impl<'b, 'a> Trial<'b, 'a> {
         for port in &failure.detached {
             for lid in port.range.iter() {
                 let switches = switches.clone();
-                self.take_out(port, &CutOff { lid, switches })?;
+                self.take_out(failure, port, &CutOff { lid, switches })?;
             }
         }
         let is_alone = |port: &&Destination| {
@@ -312,7 +312,7 @@ impl<'b, 'a> Trial<'b, 'a> {
             .filter_map(|cut_off| Some((base.whole.lids.owner(cut_off.lid)?, cut_off)));
         let mut touched: Vec<(&Destination, CutOff)> = touched.collect();
         for (owner, cut_off) in &touched {
-            self.take_out(owner, cut_off)?;
+            self.take_out(failure, owner, cut_off)?;
         }
         // If what is left obeys a better rule, the repair follows that.
         let mut breaks = base.breaks.iter();
@@ -363,7 +363,12 @@ impl<'b, 'a> Trial<'b, 'a> {
     }
 
     /// Takes the lost paths to a LID away, and removes its entries over dead channels.
-    fn take_out(&mut self, owner: &Destination, cut_off: &CutOff) -> Option<()> {
+    fn take_out(
+        &mut self,
+        failure: &Failure<'_>,
+        owner: &Destination,
+        cut_off: &CutOff,
+    ) -> Option<()> {
         let base = self.base;
         let &CutOff { lid, ref switches } = cut_off;
         self.paths
@@ -382,11 +387,8 @@ impl<'b, 'a> Trial<'b, 'a> {
         let lane = |switch| lane(repairer, switch, lid);
         self.counts
             .count_paths(&mut self.paths, (owner, 1), lane, false, &mut self.edges);
-        let dead = self.repairer.dead.iter();
-        let ends: Vec<_> = dead
-            .map(|&at| (at, base.whole.fabric.channel(at).from))
-            .collect();
-        for (channel, from) in ends {
+        for &channel in &failure.dead {
+            let from = base.whole.fabric.channel(channel).from;
             if base.next(from, lid) == channel {
                 self.repairer.set_port(from, lid, PortNum::UNREACHABLE);
             }
