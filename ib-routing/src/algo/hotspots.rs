@@ -136,6 +136,7 @@ impl<A: FnMut(usize, ChannelIdx, ChannelIdx) -> bool> Rerouter<'_, '_, A> {
 
     /// Finds the switches whose paths pass a channel, and what each of them sends or passes on.
     fn gather(&mut self, tree: usize, target: SwitchIdx, busiest: ChannelIdx) {
+        let farther = self.farther(tree, target, busiest);
         let fabric = self.plan.fabric;
         let senders = &self.plan.demands.senders;
         let first = fabric.channel(busiest).from;
@@ -143,20 +144,43 @@ impl<A: FnMut(usize, ChannelIdx, ChannelIdx) -> bool> Rerouter<'_, '_, A> {
         self.via.push(first);
         self.flow[first] = senders[first];
         let mut at = 0;
-        while let Some(&switch) = self.via.get(at) {
-            for (_, ends) in fabric.channels_from(switch) {
-                let back = Some(ends.reverse);
-                if ends.to != target && self.choices.channel(tree, ends.to) == back {
-                    self.via.push(ends.to);
-                    self.flow[ends.to] = senders[ends.to];
-                }
+        for _ in 0..farther {
+            let end = self.via.len();
+            if at == end {
+                break;
             }
-            at += 1;
+            while let Some(&switch) = self.via.get(at).filter(|_| at < end) {
+                for (_, ends) in fabric.channels_from(switch) {
+                    let back = Some(ends.reverse);
+                    if ends.to != target && self.choices.channel(tree, ends.to) == back {
+                        self.via.push(ends.to);
+                        self.flow[ends.to] = senders[ends.to];
+                    }
+                }
+                at += 1;
+            }
         }
         for &switch in self.via.iter().skip(1).rev() {
             if let Some(channel) = self.choices.channel(tree, switch) {
                 let routes = self.flow[switch];
                 self.flow[fabric.channel(channel).to] += routes;
+            }
+        }
+    }
+
+    /// The most channels before `channel` on a path of the tree. On shortest paths each leads nearer to the target, so the
+    /// switches of the largest distance need no look at their neighbours: in a fat tree these are most of its leaves.
+    fn farther(&self, tree: usize, target: SwitchIdx, mut channel: ChannelIdx) -> usize {
+        if self.plan.slack > 0 {
+            return usize::MAX;
+        }
+        let mut farther = self.plan.dag.towards(target).levels().len();
+        loop {
+            farther = farther.saturating_sub(1);
+            let end = self.plan.fabric.channel(channel).to;
+            match self.choices.channel(tree, end) {
+                Some(next) if end != target && farther > 0 => channel = next,
+                _ => return farther,
             }
         }
     }
