@@ -25,9 +25,10 @@ use ib_wire::random::SplitMix64;
 
 pub use self::regular::is_regular;
 use self::{
-    divided::{Divided, Pass},
+    divided::Divided,
     lower_bound::lower_bound,
-    tree_chooser::{Group, SIDE_BY_SIDE, TreeChooser, Visit, grouped},
+    parts::Parts,
+    tree_chooser::{Group, Pass, SIDE_BY_SIDE, TreeChooser, Visit, grouped},
 };
 use crate::{
     algo::{
@@ -127,14 +128,16 @@ enum Chooser {
 }
 
 impl Chooser {
-    fn new(workers: usize, fabric: &Fabric, demands: &Demands) -> Self {
+    fn new(workers: usize, fabric: &Fabric, dag: &ShortestPathDag, demands: &Demands) -> Self {
         let (senders, is_direct) = (&demands.senders, demands.is_direct(fabric));
-        let parts = workers.min(fabric.num_switches() / parts::SMALLEST);
-        if is_direct || parts <= 1 {
-            Self::Whole(Box::new(TreeChooser::new(fabric, senders, is_direct)))
-        } else {
-            Self::Divided(Box::new(Divided::new(fabric, senders, parts)))
+        let most = workers.min(fabric.num_switches() / parts::SMALLEST);
+        if !is_direct && most > 1 {
+            let parts = Parts::new(fabric, senders, most);
+            if parts.count > 1 {
+                return Self::Divided(Box::new(Divided::new(workers, fabric, dag, senders, parts)));
+            }
         }
+        Self::Whole(Box::new(TreeChooser::new(fabric, senders, is_direct)))
     }
 }
 
@@ -235,7 +238,7 @@ impl<'a> Balance<'a> {
                 dag.fans(fabric)
             },
             choices: Choices::new(fabric, &demands.trees),
-            chooser: Chooser::new(workers, fabric, demands),
+            chooser: Chooser::new(workers, fabric, dag, demands),
         }
     }
 
@@ -244,14 +247,14 @@ impl<'a> Balance<'a> {
     pub fn load(&self) -> IdxVec<ChannelIdx, u64> {
         match &self.chooser {
             Chooser::Whole(chooser) => chooser.load(),
-            Chooser::Divided(divided) => divided.load(),
+            Chooser::Divided(divided) => divided.load(self.fabric),
         }
     }
 
     fn set_load(&mut self, load: &IdxVec<ChannelIdx, u64>) {
         match &mut self.chooser {
             Chooser::Whole(chooser) => chooser.set_load(load),
-            Chooser::Divided(divided) => divided.set_load(self.fabric, load),
+            Chooser::Divided(divided) => divided.set_load(load),
         }
     }
 
@@ -283,19 +286,12 @@ impl<'a> Balance<'a> {
 
     /// Does the same with the trees of all groups, one after the other.
     fn pass(&mut self, pass: Pass, groups: &[Group]) {
+        let fabric = self.fabric;
         let (chooser, visits) = self.visits(groups);
-        let chooser = match chooser {
-            Chooser::Whole(chooser) => chooser,
-            Chooser::Divided(divided) => return divided.pass(pass, &visits.collect::<Vec<_>>()),
-        };
-        for visit in visits {
-            match pass {
-                Pass::First => chooser.choose_first(visit),
-                Pass::ByLoad => chooser.choose(visit),
-                Pass::Again => {
-                    chooser.take_back(visit);
-                    chooser.choose(visit);
-                }
+        match chooser {
+            Chooser::Whole(chooser) => visits.for_each(|visit| chooser.visit(pass, visit)),
+            Chooser::Divided(divided) => {
+                divided.pass(fabric, pass, &visits.collect::<Vec<_>>());
             }
         }
     }

@@ -255,7 +255,7 @@ fn map_few<const LEN: usize>(from: Option<&[u8]>, to: Option<&mut [u8]>, map: im
 ///
 /// It is atomic so that threads can choose at different switches at the same time. A processor stores such a byte as it
 /// stores any other.
-#[derive(Debug, FromBytes, IntoBytes, KnownLayout)]
+#[derive(Debug, Default, FromBytes, IntoBytes, KnownLayout)]
 #[repr(transparent)]
 pub(crate) struct Choice(AtomicU8);
 
@@ -326,6 +326,16 @@ pub(crate) struct ChoiceBlock<'a> {
 }
 
 impl<'a> ChoiceBlock<'a> {
+    /// The first `count` choices, which are those of every switch.
+    #[must_use]
+    pub(crate) fn for_all(choices: &'a [Choice], count: usize) -> Self {
+        Self {
+            choices,
+            step: 0,
+            count,
+        }
+    }
+
     /// The choice of a switch in each tree.
     #[inline]
     #[must_use]

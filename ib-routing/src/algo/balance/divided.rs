@@ -1,166 +1,218 @@
 //! Trees chosen by several threads, each for a part of the switches.
 //!
 //! A switch chooses by the loads of its own channels, by the weights of switches nearer to the target, and by the routes
-//! that come from switches farther away. So each thread keeps the loads of the channels that leave the switches of its
-//! part. All threads work on the switches of one distance from the target at the same time, and then on those of the next.
-//! In between they exchange the weights and the routes of switches with neighbours in other parts. The trees are those that
-//! one thread chooses.
+//! that come from switches farther away. In a fat tree the routes from different pods meet at its roots, and then in the
+//! pod of the target. So each thread first chooses for its own pods, for which it needs nothing of the others. Then the
+//! threads tell each other how many routes come to the roots, and each chooses for some of these. At last they tell what goes
+//! on to the pod of the target, and each chooses for all switches there by itself: that is little work, and so all threads know
+//! the loads by which they weigh switches for the next tree. The trees are those that one thread chooses.
 
-mod crossing;
 mod exchange;
+mod roles;
 
 use alloc::vec::Vec;
-use core::{iter::Copied, ops::Range, slice};
+use core::{iter, ops::Range};
 
-use self::{crossing::Crossing, exchange::Exchange};
+use self::{
+    exchange::Exchange,
+    roles::{Role, Roles},
+};
 use super::{
-    parts,
-    tree_chooser::{TreeChooser, Visit},
+    parts::Parts,
+    tree_chooser::{Pass, SIDE_BY_SIDE, TreeChooser, Visit},
 };
 use crate::{
-    algo::parallel::Lockstep,
+    algo::{
+        choices::{Choice, ChoiceBlock},
+        parallel::{self, Lockstep},
+        shortest_path_dag::ShortestPathDag,
+    },
     fabric::Fabric,
     index::{ChannelIdx, IdxVec, SwitchIdx},
 };
 
-/// The treatment of the trees of each group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pass {
-    /// Each switch takes its first channel.
-    First,
-    /// Trees are chosen by load.
-    ByLoad,
-    /// The load of chosen trees is taken back, and then they are chosen again.
-    Again,
-}
-
 impl Pass {
-    /// The work at the switches, in this order.
+    /// The work on a group of trees, in this order.
     const fn works(self) -> &'static [Work] {
         match self {
-            Self::First => &[Work::AssignFirst],
-            Self::ByLoad => &[Work::Weigh, Work::Assign],
-            Self::Again => &[Work::Unassign, Work::Weigh, Work::Assign],
+            Self::First => &[Work::ChooseFirst],
+            Self::ByLoad => &[Work::Choose],
+            Self::Again => &[Work::TakeBack, Work::Choose],
         }
     }
 }
 
-/// Work at all switches, one distance after the other.
+/// Work on a group of trees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Work {
-    /// [`TreeChooser::weigh`], the nearest switches first.
-    Weigh,
-    /// [`TreeChooser::assign`], the farthest switches first, as in what follows.
-    Assign,
+    /// [`TreeChooser::weigh`] and [`TreeChooser::assign`].
+    Choose,
     /// [`TreeChooser::assign_first`].
-    AssignFirst,
+    ChooseFirst,
     /// [`TreeChooser::unassign`].
-    Unassign,
+    TakeBack,
 }
 
-/// Work on the switches of one distance.
+impl Work {
+    /// Does the work at switches whose next hops have been weighed, in this order.
+    #[inline(always)]
+    fn at(
+        self,
+        chooser: &mut TreeChooser,
+        visit: Visit<'_>,
+        switches: impl Iterator<Item = SwitchIdx>,
+    ) {
+        match self {
+            Self::Choose => chooser.assign(visit, switches),
+            Self::ChooseFirst => chooser.assign_first(visit, switches),
+            Self::TakeBack => chooser.unassign(visit, switches),
+        }
+    }
+}
+
+/// What the parts do before they wait for each other, and go on with when all have done it.
 #[derive(Clone, Copy, Debug)]
-struct Step<'a> {
-    visit: Visit<'a>,
-    work: Work,
-    level: usize,
+enum Step<'a> {
+    /// They prepare for trees to the target of this visit.
+    Target(Visit<'a>),
+    /// Each chooses for its own switches, and then for those of the roots that are its own.
+    Tree(Visit<'a>, Work),
+    /// Each chooses for all switches behind the roots.
+    BehindRoots(Visit<'a>, Work),
 }
 
 impl<'a> Step<'a> {
-    /// The steps of a visit.
-    fn of(pass: Pass, visit: Visit<'a>) -> impl Iterator<Item = Self> {
-        let levels = visit.towards.levels().len();
-        pass.works().iter().flat_map(move |&work| {
-            (0..levels).map(move |at| Self {
-                visit,
-                work,
-                level: match work {
-                    Work::Weigh => at,
-                    _ => levels - 1 - at,
-                },
-            })
-        })
-    }
-
-    /// Returns true if a part can go on from one step to the next while others are still busy with the first.
-    ///
-    /// Weights begin at the nearest switches, and need nothing but the target. Routes begin at the farthest, to which none
-    /// come from others. And no weights are exchanged where routes are, so neither are written before they are read.
-    fn is_followed_at_once(&self, next: &Self) -> bool {
-        (self.work == Work::Weigh) != (next.work == Work::Weigh)
+    /// The steps of some visits.
+    fn of(pass: Pass, visits: &[Visit<'a>]) -> Vec<Self> {
+        let mut steps = Vec::new();
+        for visits in visits.chunk_by(|one, next| one.group.target == next.group.target) {
+            steps.extend(visits.first().map(|&visit| Self::Target(visit)));
+            for &visit in visits {
+                steps.extend(
+                    pass.works().iter().flat_map(|&work| {
+                        [Self::Tree(visit, work), Self::BehindRoots(visit, work)]
+                    }),
+                );
+            }
+        }
+        steps
     }
 }
 
 /// Chooses trees by parts of the switches.
 #[derive(Debug)]
 pub(super) struct Divided {
+    threads: usize,
     parts: Vec<Part>,
-    part_of: IdxVec<SwitchIdx, usize>,
-    exchange: Exchange,
+    shared: Shared,
     lockstep: Lockstep,
+}
+
+/// What all parts read.
+#[derive(Debug)]
+struct Shared {
+    part_of: IdxVec<SwitchIdx, usize>,
+    roles: Roles,
+    exchange: Exchange,
 }
 
 impl Divided {
     /// Visits of the first run, which one thread makes, and of the others: it takes little time beside them to let threads start.
     const RUNS: [usize; 2] = [8, 256];
 
-    /// Choosers for so many parts of a network that is not direct.
-    pub(super) fn new(fabric: &Fabric, senders: &IdxVec<SwitchIdx, u64>, parts: usize) -> Self {
-        let part_of = parts::part_of(fabric, senders, parts);
+    /// Choosers for parts of a network that is not direct, for trees of `dag`. All threads of this pool are
+    /// `threads`.
+    pub(super) fn new(
+        threads: usize,
+        fabric: &Fabric,
+        dag: &ShortestPathDag,
+        senders: &IdxVec<SwitchIdx, u64>,
+        parts: Parts,
+    ) -> Self {
+        let Parts { part_of, count } = parts;
         let part = |number| Part::new(fabric, senders, &part_of, number);
         Self {
-            parts: (0..parts).map(part).collect(),
-            exchange: Exchange::new(fabric.num_switches(), parts),
-            part_of,
+            threads,
+            parts: (0..count).map(part).collect(),
+            shared: Shared {
+                roles: Roles::new(threads, fabric, dag, senders, &part_of),
+                exchange: Exchange::new(fabric.num_switches(), fabric.channels().len(), count),
+                part_of,
+            },
             lockstep: Lockstep::default(),
         }
     }
 
     /// Routes on every channel.
-    pub(super) fn load(&self) -> IdxVec<ChannelIdx, u64> {
-        let mut parts = self.parts.iter().map(|part| part.chooser.load());
-        let mut load = parts.next().unwrap_or_default();
-        for part in parts {
-            // A channel has no load but in the part of its switch.
-            for (load, part) in load.iter_mut().zip(part) {
-                *load += part;
-            }
-        }
-        load
+    pub(super) fn load(&self, fabric: &Fabric) -> IdxVec<ChannelIdx, u64> {
+        let loads: Vec<_> = self.parts.iter().map(|part| part.chooser.load()).collect();
+        let channels = fabric.channels().iter_enumerated();
+        let load = channels.map(|(index, channel)| {
+            let load = loads.get(self.shared.part_of[channel.from]);
+            load.map_or(0, |load| load[index])
+        });
+        load.collect()
     }
 
     /// Sets the routes on every channel.
-    pub(super) fn set_load(&mut self, fabric: &Fabric, load: &IdxVec<ChannelIdx, u64>) {
+    pub(super) fn set_load(&mut self, load: &IdxVec<ChannelIdx, u64>) {
         for part in &mut self.parts {
-            let channels = fabric.channels().iter().zip(load.iter());
-            let own = channels.map(|(channel, &load)| {
-                let is_own = self.part_of[channel.from] == part.number;
-                if is_own { load } else { 0 }
-            });
-            part.chooser.set_load(&own.collect());
+            part.chooser.set_load(load);
+            part.is_outdated.fill(false);
         }
     }
 
     /// Makes visits one after the other.
-    pub(super) fn pass(&mut self, pass: Pass, visits: &[Visit<'_>]) {
+    pub(super) fn pass(&mut self, fabric: &Fabric, pass: Pass, visits: &[Visit<'_>]) {
+        let has_routes = |visit: &Visit<'_>| visit.group.weight > 0;
+        for visits in visits.chunk_by(|one, next| has_routes(one) == has_routes(next)) {
+            if visits.first().is_some_and(has_routes) {
+                self.pass_by_parts(pass, visits);
+            } else {
+                self.pass_by_visits(fabric, pass, visits);
+            }
+        }
+    }
+
+    /// Makes visits whose trees have no routes: these change no load, so each thread chooses whole trees.
+    fn pass_by_visits(&self, fabric: &Fabric, pass: Pass, visits: &[Visit<'_>]) {
+        let Some(part) = self.parts.first() else {
+            return;
+        };
+        let load = self.load(fabric);
+        let chooser = || {
+            let mut chooser = part.chooser.clone();
+            chooser.set_load(&load);
+            chooser
+        };
+        parallel::gather(self.threads, visits.len(), chooser, |chooser, at| {
+            if let Some(&visit) = visits.get(at) {
+                chooser.visit(pass, visit);
+            }
+        });
+    }
+
+    /// Makes visits one after the other, in each of which all threads take part.
+    fn pass_by_parts(&mut self, pass: Pass, visits: &[Visit<'_>]) {
         let [mut len, later] = Self::RUNS;
         let mut visits = visits;
         while !visits.is_empty() {
             let (now, rest) = visits.split_at(len.min(visits.len()));
             (visits, len) = (rest, later);
-            let steps = now.iter().flat_map(|&visit| Step::of(pass, visit));
-            let steps: Vec<Step<'_>> = steps.collect();
-            let stages = steps.chunk_by(Step::is_followed_at_once);
-            let stages: Vec<&[Step<'_>]> = stages.collect();
+            let steps = Step::of(pass, now);
             let Self {
                 parts,
-                exchange,
+                shared,
                 lockstep,
                 ..
             } = self;
-            lockstep.run(parts, steps.len(), stages.len(), |part, stage| {
-                for &step in stages.get(stage).copied().unwrap_or_default() {
-                    part.work(step, exchange);
+            lockstep.run(parts, now.len(), steps.len() + 1, |part, stage| {
+                let before = stage.checked_sub(1);
+                if let Some((before, &step)) = before.and_then(|at| Some((at, steps.get(at)?))) {
+                    part.end(step, before, shared);
+                }
+                if let Some(&step) = steps.get(stage) {
+                    part.begin(step, stage, shared);
                 }
             });
         }
@@ -174,33 +226,95 @@ impl Divided {
 #[repr(align(128))]
 struct Part {
     number: usize,
-    /// Routes start at own switches alone, and only their channels have loads.
+    /// Routes start at the switches of this part alone.
     chooser: TreeChooser,
-    roles: IdxVec<SwitchIdx, Role>,
-    /// The own switches and the neighbours: no others have routes.
-    with_routes: Vec<Range<SwitchIdx>>,
-    crossing: Crossing,
-    /// The target of the last step.
-    target: Option<SwitchIdx>,
-    /// The own switches by their distance from the target.
-    own: Levels,
-    /// Those of them that are next hops of switches in other parts.
-    boundary: Levels,
-    /// Switches of other parts that are next hops of own ones.
-    neighbours: Levels,
+    /// The switches of this part.
+    switches: Vec<Range<SwitchIdx>>,
+    /// For each switch, whether the loads of its channels may have changed since all parts knew them.
+    is_outdated: IdxVec<SwitchIdx, bool>,
+    /// The switches towards the target at hand.
+    lists: Lists,
+    /// Choices that the part of a common switch writes, and this one does not.
+    unused: [Choice; SIDE_BY_SIDE],
 }
 
-/// The relation of a switch to a part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
-    /// It is in the part.
-    Own,
-    /// It is in the part, and a neighbour is not.
-    Boundary,
-    /// It is not in the part, and a neighbour is.
-    Neighbour,
-    /// Neither it nor a neighbour is in the part.
-    Other,
+/// Switches by their roles towards a target. Each list has the nearest first.
+#[derive(Debug, Default)]
+struct Lists {
+    /// Switches that this part weighs before it tells routes: those of `own` and of `common`.
+    weighed: Vec<SwitchIdx>,
+    /// The number of these up to the end of each distance.
+    level_ends: Vec<usize>,
+    /// Switches of this part with the role [`Own`](Role::Own).
+    own: Vec<SwitchIdx>,
+    /// All switches with the role [`Common`](Role::Common).
+    common: Vec<SwitchIdx>,
+    /// The places of the roots in `common`: the switches of the distance that has most of them, as the roots of a fat tree.
+    /// There are too many for each part to choose for all of them, so each chooses for its own.
+    roots: Range<usize>,
+    /// The places, from that of the first root on, of the common switches for which this part chooses up to the roots: its own
+    /// roots, and all that are farther away.
+    up_to_roots: Vec<usize>,
+    /// Switches with the role [`Last`](Role::Last) for which this part chooses.
+    last: Vec<SwitchIdx>,
+    /// Switches with the role [`Own`](Role::Own) on whose weights those of `last` depend, in this part or in another.
+    before_last: Vec<SwitchIdx>,
+    /// Switches for which all parts choose, and whose loads some of these do not know.
+    outdated: Vec<SwitchIdx>,
+}
+
+impl Lists {
+    fn clear(&mut self) {
+        let Self {
+            weighed,
+            level_ends,
+            own,
+            common,
+            roots,
+            up_to_roots,
+            last,
+            before_last,
+            outdated,
+        } = self;
+        *roots = 0..0;
+        up_to_roots.clear();
+        for list in [weighed, own, common, last, before_last, outdated] {
+            list.clear();
+        }
+        level_ends.clear();
+    }
+
+    /// The switches to weigh, by their distances.
+    fn levels(&self) -> impl Iterator<Item = &[SwitchIdx]> {
+        let mut start = 0;
+        self.level_ends.iter().map(move |&end| {
+            let level = self.weighed.get(start..end).unwrap_or_default();
+            start = end;
+            level
+        })
+    }
+
+    /// The common switches nearer to the target than the roots.
+    fn common_behind_roots(&self) -> &[SwitchIdx] {
+        self.common.get(..self.roots.start).unwrap_or_default()
+    }
+
+    /// The roots and the common switches farther away.
+    fn common_from_roots(&self) -> &[SwitchIdx] {
+        self.common.get(self.roots.start..).unwrap_or_default()
+    }
+
+    /// The next hops of the roots, each with its root.
+    fn channels_of_roots<'a>(
+        &self,
+        visit: Visit<'a>,
+    ) -> impl Iterator<Item = (SwitchIdx, ChannelIdx)> {
+        let roots = self.common.get(self.roots.clone()).unwrap_or_default();
+        roots.iter().flat_map(move |&root| {
+            let next_hops = visit.towards.next_hops(root).iter();
+            next_hops.map(move |next_hop| (root, next_hop.channel))
+        })
+    }
 }
 
 impl Part {
@@ -210,185 +324,277 @@ impl Part {
         part_of: &IdxVec<SwitchIdx, usize>,
         number: usize,
     ) -> Self {
-        let is_own = |switch: SwitchIdx| part_of[switch] == number;
-        let role = |switch| {
-            let mut neighbours = fabric.channels_from(switch).map(|(_, channel)| channel.to);
-            let is_at_boundary = neighbours.any(|to| is_own(to) != is_own(switch));
-            match (is_own(switch), is_at_boundary) {
-                (true, false) => Role::Own,
-                (true, true) => Role::Boundary,
-                (false, true) => Role::Neighbour,
-                (false, false) => Role::Other,
-            }
-        };
-        let roles: IdxVec<SwitchIdx, Role> = fabric.switches().indices().map(role).collect();
-        let of_own = |(switch, &senders)| if is_own(switch) { senders } else { 0 };
-        let senders = senders.iter_enumerated().map(of_own).collect();
+        let own_senders = senders.iter_enumerated().map(|(switch, &senders)| {
+            let is_own = part_of[switch] == number;
+            if is_own { senders } else { 0 }
+        });
         Self {
             number,
-            chooser: TreeChooser::new(fabric, &senders, false),
-            with_routes: ranges(&roles, |role| role != Role::Other),
-            crossing: Crossing::new(fabric, &roles),
-            roles,
-            target: None,
-            own: Levels::default(),
-            boundary: Levels::default(),
-            neighbours: Levels::default(),
+            chooser: TreeChooser::new(fabric, &own_senders.collect(), false),
+            switches: ranges(part_of, number),
+            is_outdated: IdxVec::filled(fabric.num_switches(), false),
+            lists: Lists::default(),
+            unused: Default::default(),
         }
     }
 
-    /// Does the work of a step at this part's switches.
-    fn work(&mut self, step: Step<'_>, exchange: &Exchange) {
-        let visit = step.visit;
-        self.list_levels(visit);
-        match step.work {
-            Work::Weigh => self.weigh(step, exchange),
-            Work::Assign => self.send(step, exchange, |chooser, own| chooser.assign(visit, own)),
-            Work::AssignFirst => {
-                self.send(step, exchange, |chooser, own| {
-                    chooser.assign_first(visit, own)
-                });
+    /// Does what needs nothing from the other parts that these have not told, and tells them what they need to end the step.
+    fn begin(&mut self, step: Step<'_>, stage: usize, shared: &Shared) {
+        match step {
+            Step::Target(visit) => self.begin_target(visit, shared),
+            Step::Tree(visit, work) => {
+                self.choose_own(visit, work, shared);
+                let switches = self.lists.common_from_roots();
+                self.tell_routes(visit, switches, stage, &shared.exchange);
             }
-            Work::Unassign => {
-                self.send(step, exchange, |chooser, own| chooser.unassign(visit, own));
+            Step::BehindRoots(visit, _) => {
+                let next = self.lists.common_behind_roots();
+                self.tell_routes(visit, next, stage, &shared.exchange);
+                self.tell_loads_and_weights(visit, stage, shared);
             }
         }
     }
 
-    fn weigh(&mut self, step: Step<'_>, exchange: &Exchange) {
-        let Step { visit, level, .. } = step;
-        match level.checked_sub(1) {
-            None => self.chooser.begin_weights(visit),
-            Some(nearer) => {
-                for &switch in self.neighbours.level(nearer) {
-                    self.chooser.set_weight(switch, exchange.weight(switch));
-                }
-            }
-        }
-        self.chooser.weigh(visit, self.own.level(level));
-        for &switch in self.boundary.level(level) {
-            exchange.set_weight(switch, self.chooser.weight(switch));
-        }
-    }
-
-    /// Lets routes pass the switches of one distance as `send` does.
-    #[inline(always)]
-    fn send(
-        &mut self,
-        step: Step<'_>,
-        exchange: &Exchange,
-        send: impl FnOnce(&mut TreeChooser, Copied<slice::Iter<'_, SwitchIdx>>),
-    ) {
-        let level = step.level;
-        // No routes come to the farthest switches.
-        if level + 1 == self.own.len() {
-            let group = step.visit.group;
-            self.chooser.begin_at(group, &self.with_routes);
-        } else {
-            for &switch in self.boundary.level(level) {
-                for routes in exchange.take_routes(self.number, switch) {
-                    self.chooser.add_flow(switch, routes);
-                }
-            }
-        }
-        send(&mut self.chooser, self.own.level(level).iter().copied());
-        if let Some(nearer) = level.checked_sub(1) {
-            for &switch in self.neighbours.level(nearer) {
-                exchange.set_routes(self.number, switch, self.chooser.flow(switch));
-            }
-        }
-    }
-
-    /// Lists the switches by their distance from the target, if it is another one than before.
-    fn list_levels(&mut self, visit: Visit<'_>) {
-        if self.target.replace(visit.group.target) == Some(visit.group.target) {
-            return;
+    /// Does the rest of a step that all parts have begun in `stage`.
+    fn end(&mut self, step: Step<'_>, stage: usize, shared: &Shared) {
+        match step {
+            Step::Target(_) => return self.learn_loads(shared),
+            Step::Tree(..) => {}
+            Step::BehindRoots(visit, _) => self.learn_loads_and_weights(visit, stage, shared),
         }
         let Self {
-            roles,
-            crossing,
-            own,
-            boundary,
-            neighbours,
+            number,
+            chooser,
+            lists,
+            unused,
             ..
         } = self;
-        let batch = visit.towards.batch();
-        crossing.set_batch(batch);
-        for levels in [&mut *own, &mut *boundary, &mut *neighbours] {
-            levels.clear();
-        }
-        for level in visit.towards.levels() {
-            for &switch in level {
-                match roles[switch] {
-                    Role::Own => own.push(switch),
-                    Role::Boundary => {
-                        own.push(switch);
-                        if crossing.lead_to(switch, batch) {
-                            boundary.push(switch);
+        match step {
+            Step::Target(_) => {}
+            Step::Tree(visit, work) => {
+                let own_visit = own_visit(*number, unused, shared);
+                let switches = lists.common_from_roots();
+                for told in shared.exchange.routes_of_others(stage, *number) {
+                    for &place in &lists.up_to_roots {
+                        if let Some(&switch) = switches.get(place) {
+                            chooser.add_flow(switch, told.at(place, visit.group.count));
                         }
                     }
-                    Role::Neighbour if crossing.lead_to(switch, batch) => neighbours.push(switch),
-                    Role::Neighbour | Role::Other => {}
+                }
+                for &place in lists.up_to_roots.iter().rev() {
+                    if let Some(&switch) = switches.get(place) {
+                        let visit = own_visit(visit, work, switch);
+                        work.at(chooser, visit, iter::once(switch));
+                    }
                 }
             }
-            for levels in [&mut *own, &mut *boundary, &mut *neighbours] {
-                levels.end_level();
+            Step::BehindRoots(visit, work) => {
+                let own_visit = own_visit(*number, unused, shared);
+                let behind = lists.common_behind_roots();
+                for told in shared.exchange.routes_of_others(stage, *number) {
+                    for (place, &switch) in behind.iter().enumerate() {
+                        chooser.add_flow(switch, told.at(place, visit.group.count));
+                    }
+                }
+                for &switch in behind.iter().rev() {
+                    let visit = own_visit(visit, work, switch);
+                    work.at(chooser, visit, iter::once(switch));
+                }
+                for &switch in &lists.last {
+                    let visit = own_visit(visit, work, switch);
+                    match work {
+                        Work::Choose => chooser.choose_unused(visit, switch),
+                        Work::ChooseFirst => chooser.assign_first(visit, iter::once(switch)),
+                        // There is no load to take back.
+                        Work::TakeBack => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// Chooses for the own switches, all of whose routes come from own switches.
+    fn choose_own(&mut self, visit: Visit<'_>, work: Work, shared: &Shared) {
+        let Self { chooser, lists, .. } = self;
+        if work == Work::Choose {
+            chooser.begin_weights(visit);
+            for level in lists.levels() {
+                chooser.weigh(visit, level);
+            }
+        }
+        chooser.begin_at(visit.group, &self.switches);
+        for &switch in lists.common.iter().chain(&lists.last) {
+            if shared.part_of[switch] != self.number {
+                chooser.clear_flow(switch);
+            }
+        }
+        work.at(chooser, visit, lists.own.iter().rev().copied());
+    }
+
+    /// Tells how many routes come from this part to each of some switches.
+    fn tell_routes(
+        &self,
+        visit: Visit<'_>,
+        switches: &[SwitchIdx],
+        stage: usize,
+        exchange: &Exchange,
+    ) {
+        let routes = switches.iter().map(|&switch| self.chooser.flow(switch));
+        exchange.set_routes(stage, self.number, visit.group.count, routes);
+    }
+
+    /// Tells the loads of the own roots, and the weights for which others wait.
+    fn tell_loads_and_weights(&self, visit: Visit<'_>, stage: usize, shared: &Shared) {
+        let Shared {
+            part_of, exchange, ..
+        } = shared;
+        let Self {
+            number,
+            chooser,
+            lists,
+            ..
+        } = self;
+        for (place, (root, channel)) in lists.channels_of_roots(visit).enumerate() {
+            if part_of[root] == *number {
+                exchange.set_root_load(stage, place, chooser.load_of(channel));
+            }
+        }
+        for &switch in &lists.before_last {
+            if part_of[switch] == *number {
+                exchange.set_weight(stage, switch, chooser.weight(switch));
+            }
+        }
+    }
+
+    /// Learns what the other parts told in this way.
+    fn learn_loads_and_weights(&mut self, visit: Visit<'_>, stage: usize, shared: &Shared) {
+        let Shared {
+            part_of, exchange, ..
+        } = shared;
+        let Self {
+            number,
+            chooser,
+            lists,
+            ..
+        } = self;
+        for (place, (root, channel)) in lists.channels_of_roots(visit).enumerate() {
+            if part_of[root] != *number {
+                chooser.set_load_of(channel, exchange.root_load(stage, place));
+            }
+        }
+        for &switch in &lists.before_last {
+            if part_of[switch] != *number {
+                chooser.set_weight(switch, exchange.weight(stage, switch));
+            }
+        }
+    }
+
+    /// Lists the switches by their roles towards a target, and tells the loads that other parts do not know.
+    fn begin_target(&mut self, visit: Visit<'_>, shared: &Shared) {
+        let Self {
+            number,
+            lists,
+            is_outdated,
+            chooser,
+            ..
+        } = self;
+        let Shared {
+            part_of,
+            roles,
+            exchange,
+        } = shared;
+        lists.clear();
+        let roles = roles.towards(visit.towards.batch());
+        for level in visit.towards.levels() {
+            let first_common = lists.common.len();
+            for &switch in level {
+                let is_own = part_of[switch] == *number;
+                let is_awaited = roles.is_awaited(switch);
+                let by_all = match roles.of(switch) {
+                    Role::Own => {
+                        is_outdated[switch] = true;
+                        if is_own {
+                            lists.weighed.push(switch);
+                            lists.own.push(switch);
+                        }
+                        if is_awaited {
+                            lists.before_last.push(switch);
+                        }
+                        false
+                    }
+                    Role::Common => {
+                        lists.weighed.push(switch);
+                        lists.common.push(switch);
+                        true
+                    }
+                    Role::Last => {
+                        if is_own || is_awaited {
+                            lists.last.push(switch);
+                        }
+                        is_awaited
+                    }
+                };
+                if by_all && is_outdated[switch] {
+                    is_outdated[switch] = false;
+                    lists.outdated.push(switch);
+                }
+            }
+            lists.level_ends.push(lists.weighed.len());
+            let level = first_common..lists.common.len();
+            if lists.roots.len() < level.len() {
+                lists.roots = level;
+            }
+        }
+        let roots = lists.roots.len();
+        let from_roots = lists.common.iter().skip(lists.roots.start);
+        let chosen = from_roots.enumerate().filter(|&(place, &switch)| {
+            let is_farther = place >= roots;
+            is_farther || part_of[switch] == *number
+        });
+        lists.up_to_roots.extend(chosen.map(|(place, _)| place));
+        for &switch in &lists.outdated {
+            if part_of[switch] == *number {
+                for (channel, load) in chooser.loads_of(switch) {
+                    exchange.set_load(channel, *load);
+                }
+            }
+        }
+    }
+
+    /// Learns the loads that other parts told.
+    fn learn_loads(&mut self, shared: &Shared) {
+        for &switch in &self.lists.outdated {
+            if shared.part_of[switch] != self.number {
+                for (channel, load) in self.chooser.loads_of(switch) {
+                    *load = shared.exchange.load(channel);
+                }
             }
         }
     }
 }
 
-/// Some switches by their distance from a target, the nearest first.
-#[derive(Clone, Debug, Default)]
-struct Levels {
-    switches: Vec<SwitchIdx>,
-    /// The number of switches up to the end of each distance.
-    ends: Vec<usize>,
-}
-
-impl Levels {
-    fn clear(&mut self) {
-        self.switches.clear();
-        self.ends.clear();
-    }
-
-    /// Adds a switch of the distance at hand.
-    #[inline]
-    fn push(&mut self, switch: SwitchIdx) {
-        self.switches.push(switch);
-    }
-
-    /// Goes on to the next distance.
-    fn end_level(&mut self) {
-        self.ends.push(self.switches.len());
-    }
-
-    /// The number of distances.
-    fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    /// The switches of one distance.
-    fn level(&self, number: usize) -> &[SwitchIdx] {
-        let before = number
-            .checked_sub(1)
-            .and_then(|before| self.ends.get(before));
-        let start = before.copied().unwrap_or_default();
-        let end = self.ends.get(number).copied().unwrap_or_default();
-        self.switches.get(start..end).unwrap_or_default()
+/// The visit with which a part chooses for a switch: the choices are written by the part of the switch alone.
+fn own_visit<'a>(
+    number: usize,
+    unused: &'a [Choice],
+    shared: &'a Shared,
+) -> impl Fn(Visit<'a>, Work, SwitchIdx) -> Visit<'a> {
+    move |visit, work, switch| {
+        if work == Work::TakeBack || shared.part_of[switch] == number {
+            return visit;
+        }
+        Visit {
+            choices: ChoiceBlock::for_all(unused, visit.group.count),
+            ..visit
+        }
     }
 }
 
-/// The switches that `is_wanted` says, as ranges.
-fn ranges(
-    roles: &IdxVec<SwitchIdx, Role>,
-    is_wanted: impl Fn(Role) -> bool,
-) -> Vec<Range<SwitchIdx>> {
+/// The switches of a part, as ranges.
+fn ranges(part_of: &IdxVec<SwitchIdx, usize>, number: usize) -> Vec<Range<SwitchIdx>> {
     let mut ranges: Vec<Range<SwitchIdx>> = Vec::new();
-    for (switch, _) in roles
-        .iter_enumerated()
-        .filter(|&(_, &role)| is_wanted(role))
-    {
+    let own = part_of.iter_enumerated().filter(|&(_, &of)| of == number);
+    for (switch, _) in own {
         let end = SwitchIdx(switch.0 + 1);
         match ranges.last_mut() {
             Some(last) if last.end == switch => last.end = end,

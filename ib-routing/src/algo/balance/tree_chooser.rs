@@ -43,6 +43,17 @@ pub(super) struct Group {
     pub(super) weight: u64,
 }
 
+/// The treatment of the trees of each group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pass {
+    /// Each switch takes its first channel.
+    First,
+    /// Trees are chosen by load.
+    ByLoad,
+    /// The load of chosen trees is taken back, and then they are chosen again.
+    Again,
+}
+
 /// A group of trees, and what is known of them when they are chosen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Visit<'a> {
@@ -283,6 +294,18 @@ impl TreeChooser {
     fn pass_on(&mut self, next_hop: &NextHop, tree: usize, routes: u64) {
         if let Some(flow) = self.flow[next_hop.to()].get_mut(tree) {
             *flow += routes;
+        }
+    }
+
+    /// Treats the trees of a group.
+    pub(super) fn visit(&mut self, pass: Pass, visit: Visit<'_>) {
+        match pass {
+            Pass::First => self.choose_first(visit),
+            Pass::ByLoad => self.choose(visit),
+            Pass::Again => {
+                self.take_back(visit);
+                self.choose(visit);
+            }
         }
     }
 
@@ -533,8 +556,23 @@ impl TreeChooser {
         });
     }
 
+    /// Weighs a switch that no routes pass, in a network that is not direct, and chooses its next hop. The switches that it
+    /// leads to must have been weighed.
+    pub(super) fn choose_unused(&mut self, visit: Visit<'_>, switch: SwitchIdx) {
+        let next_hops = visit.towards.next_hops(switch);
+        parallel::count(next_hops.len());
+        let of = |next_hop: &&NextHop| self.weight[next_hop.to()] + self.load[next_hop.channel];
+        // Of those that weigh the same it is the first one, as everywhere.
+        if let Some(lightest) = next_hops.iter().min_by_key(of) {
+            self.weight[switch] = of(&lightest);
+            for place in visit.choices.of(switch) {
+                place.take(lightest.place());
+            }
+        }
+    }
+
     /// Chooses the first next hop everywhere.
-    pub(super) fn choose_first(&mut self, visit: Visit<'_>) {
+    fn choose_first(&mut self, visit: Visit<'_>) {
         self.begin(visit.group);
         self.assign_first(visit, visit.towards.switches().rev());
     }
@@ -552,7 +590,7 @@ impl TreeChooser {
     }
 
     /// Takes the load of a group's trees back.
-    pub(super) fn take_back(&mut self, visit: Visit<'_>) {
+    fn take_back(&mut self, visit: Visit<'_>) {
         self.begin(visit.group);
         self.unassign(visit, visit.towards.switches().rev());
     }
@@ -584,15 +622,44 @@ impl TreeChooser {
     }
 
     /// The routes that pass a switch in each tree of a group.
-    pub(super) fn flow(&self, switch: SwitchIdx) -> TreeRoutes {
-        self.flow[switch]
+    #[inline(always)]
+    pub(super) fn flow(&self, switch: SwitchIdx) -> &TreeRoutes {
+        &self.flow[switch]
     }
 
-    /// Lets more routes pass a switch in each tree of a group.
-    pub(super) fn add_flow(&mut self, switch: SwitchIdx, routes: TreeRoutes) {
+    /// Lets no routes pass a switch.
+    pub(super) fn clear_flow(&mut self, switch: SwitchIdx) {
+        self.flow[switch] = TreeRoutes::default();
+    }
+
+    /// Lets more routes pass a switch, in the first trees of a group.
+    #[inline(always)]
+    pub(super) fn add_flow(&mut self, switch: SwitchIdx, routes: impl Iterator<Item = u64>) {
         for (flow, routes) in self.flow[switch].iter_mut().zip(routes) {
             *flow += routes;
         }
+    }
+
+    /// Routes on a channel, with the bits behind the point.
+    pub(super) fn load_of(&self, channel: ChannelIdx) -> u64 {
+        self.load[channel]
+    }
+
+    /// Sets what [`load_of`](Self::load_of) returns.
+    pub(super) fn set_load_of(&mut self, channel: ChannelIdx, load: u64) {
+        self.load[channel] = load;
+    }
+
+    /// The channels of a switch, and the routes on them.
+    pub(super) fn loads_of(
+        &mut self,
+        switch: SwitchIdx,
+    ) -> impl Iterator<Item = (ChannelIdx, &mut u64)> {
+        let start = self.first[switch];
+        let end = self.first.find(SwitchIdx(switch.0 + 1)).copied();
+        let end = end.unwrap_or(self.load.end());
+        let channels = (start.0..end.0).map(ChannelIdx);
+        channels.zip(self.load.range_mut(start, end))
     }
 }
 

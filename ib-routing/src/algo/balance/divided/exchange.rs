@@ -1,4 +1,4 @@
-//! Weights and routes that parts of the switches exchange.
+//! Loads, weights and routes that parts of the switches exchange.
 
 use alloc::vec::Vec;
 use core::{
@@ -8,58 +8,122 @@ use core::{
 
 use crate::{
     algo::balance::tree_chooser::{SIDE_BY_SIDE, TreeRoutes},
-    index::{IdxVec, SwitchIdx},
+    index::{ChannelIdx, IdxVec, SwitchIdx},
 };
 
-/// Weights and routes of switches that have neighbours in other parts.
+/// What the parts tell each other in one stage, and read in the next.
 ///
-/// A barrier lies between the stage in which one thread writes and that in which others read. So no thread reads one half of
-/// a number.
+/// A barrier lies between the two. So no thread reads one half of a number.
 #[derive(Debug)]
 pub(super) struct Exchange {
+    /// Routes on channels. These are told before the first tree to a target, so that there is a stage between reading some and
+    /// telling others.
+    loads: IdxVec<ChannelIdx, SharedU64>,
+    /// What is told in stages with an even number, and in those with an odd one: in a stage some parts may still read what
+    /// others told in the stage before.
+    told: [Told; 2],
+}
+
+/// What is told in a stage.
+#[derive(Debug)]
+struct Told {
     weights: IdxVec<SwitchIdx, SharedU64>,
-    /// For each part the routes that pass a switch and come from that part, in each tree.
-    routes: Vec<IdxVec<SwitchIdx, [SharedU64; SIDE_BY_SIDE]>>,
+    /// For each part the routes that come from it to some switches, in each tree of a group.
+    routes: Vec<Vec<SharedU64>>,
+    /// Routes on the channels behind roots.
+    root_loads: Vec<SharedU64>,
 }
 
 impl Exchange {
-    pub(super) fn new(switches: usize, parts: usize) -> Self {
-        let routes = || iter::repeat_with(Default::default).take(switches).collect();
-        Self {
-            weights: iter::repeat_with(SharedU64::default)
-                .take(switches)
+    pub(super) fn new(switches: usize, channels: usize, parts: usize) -> Self {
+        fn numbers<T: FromIterator<SharedU64>>(len: usize) -> T {
+            iter::repeat_with(SharedU64::default).take(len).collect()
+        }
+        let told = || Told {
+            weights: numbers(switches),
+            routes: (0..parts)
+                .map(|_| numbers(switches * SIDE_BY_SIDE))
                 .collect(),
-            routes: iter::repeat_with(routes).take(parts).collect(),
+            root_loads: numbers(channels),
+        };
+        Self {
+            loads: numbers(channels),
+            told: [told(), told()],
         }
     }
 
-    pub(super) fn weight(&self, switch: SwitchIdx) -> u64 {
-        self.weights[switch].get()
+    pub(super) fn load(&self, channel: ChannelIdx) -> u64 {
+        self.loads[channel].get()
     }
 
-    pub(super) fn set_weight(&self, switch: SwitchIdx, weight: u64) {
-        self.weights[switch].set(weight);
+    pub(super) fn set_load(&self, channel: ChannelIdx, load: u64) {
+        self.loads[channel].set(load);
     }
 
-    /// Takes the routes that come to a switch from other parts than `part`: none from a part that has set none since the
-    /// last time.
-    pub(super) fn take_routes(
+    /// What is told in a stage.
+    fn of(&self, stage: usize) -> &Told {
+        let [even, odd] = &self.told;
+        if stage.is_multiple_of(2) { even } else { odd }
+    }
+
+    pub(super) fn weight(&self, stage: usize, switch: SwitchIdx) -> u64 {
+        self.of(stage).weights[switch].get()
+    }
+
+    pub(super) fn set_weight(&self, stage: usize, switch: SwitchIdx, weight: u64) {
+        self.of(stage).weights[switch].set(weight);
+    }
+
+    pub(super) fn root_load(&self, stage: usize, place: usize) -> u64 {
+        let told = self.of(stage).root_loads.get(place);
+        told.map(SharedU64::get).unwrap_or_default()
+    }
+
+    pub(super) fn set_root_load(&self, stage: usize, place: usize, load: u64) {
+        if let Some(told) = self.of(stage).root_loads.get(place) {
+            told.set(load);
+        }
+    }
+
+    /// What each of the other parts than `part` told in a stage.
+    pub(super) fn routes_of_others(
         &self,
+        stage: usize,
         part: usize,
-        switch: SwitchIdx,
-    ) -> impl Iterator<Item = TreeRoutes> {
-        let parts = self.routes.iter().enumerate();
+    ) -> impl Iterator<Item = ToldRoutes<'_>> {
+        let parts = self.of(stage).routes.iter().enumerate();
         let others = parts.filter(move |&(number, _)| number != part);
-        others.map(move |(_, routes)| routes[switch].each_ref().map(SharedU64::take))
+        others.map(|(_, routes)| ToldRoutes(routes))
     }
 
-    /// Sets the routes that come to a switch from a part.
-    pub(super) fn set_routes(&self, part: usize, switch: SwitchIdx, routes: TreeRoutes) {
-        if let Some(of_part) = self.routes.get(part) {
-            for (shared, routes) in of_part[switch].iter().zip(routes) {
-                shared.set(routes);
+    /// Tells the routes of a part to some switches, in the first `count` trees of a group.
+    pub(super) fn set_routes<'r>(
+        &self,
+        stage: usize,
+        part: usize,
+        count: usize,
+        routes: impl Iterator<Item = &'r TreeRoutes>,
+    ) {
+        if let Some(told) = self.of(stage).routes.get(part) {
+            for (told, routes) in told.chunks(count.max(1)).zip(routes) {
+                for (told, &routes) in told.iter().zip(routes) {
+                    told.set(routes);
+                }
             }
         }
+    }
+}
+
+/// The routes that a part told.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ToldRoutes<'a>(&'a [SharedU64]);
+
+impl<'a> ToldRoutes<'a> {
+    /// The routes to the switch at a place, in each of `count` trees.
+    #[inline(always)]
+    pub(super) fn at(self, place: usize, count: usize) -> impl Iterator<Item = u64> + use<'a> {
+        let told = self.0.get(place * count..(place + 1) * count);
+        told.unwrap_or_default().iter().map(SharedU64::get)
     }
 }
 
@@ -68,20 +132,13 @@ impl Exchange {
 struct SharedU64([AtomicU32; 2]);
 
 impl SharedU64 {
+    #[inline]
     fn get(&self) -> u64 {
         let [low, high] = self.0.each_ref().map(|half| u64::from(half.load(Relaxed)));
         low | high << u32::BITS
     }
 
-    /// The number, which is 0 from then on.
-    fn take(&self) -> u64 {
-        let number = self.get();
-        if number != 0 {
-            self.set(0);
-        }
-        number
-    }
-
+    #[inline]
     fn set(&self, number: u64) {
         let [low, high] = &self.0;
         low.store(number as u32, Relaxed);

@@ -3,7 +3,7 @@ use crate::{
     algo::{
         balance::tree_chooser::{
             SIDE_BY_SIDE, grouped,
-            tests::{mixed, trimmed},
+            tests::{damaged_and_crossed, mixed, trimmed},
         },
         choices::Choices,
         demands::Demands,
@@ -55,14 +55,7 @@ impl Chosen {
     fn choose_whole(&self, pass: Pass, chooser: &mut TreeChooser, choices: &mut Choices) {
         self.visit(choices, |visits| {
             for &visit in visits {
-                match pass {
-                    Pass::First => chooser.choose_first(visit),
-                    Pass::ByLoad => chooser.choose(visit),
-                    Pass::Again => {
-                        chooser.take_back(visit);
-                        chooser.choose(visit);
-                    }
-                }
+                chooser.visit(pass, visit);
             }
         });
     }
@@ -74,15 +67,18 @@ impl Chosen {
             &[Pass::ByLoad, Pass::Again],
         ] {
             let mut whole = TreeChooser::new(&self.fabric, senders, false);
-            let mut divided = Divided::new(&self.fabric, senders, parts);
+            let of_switches = Parts::new(&self.fabric, senders, parts);
+            let mut divided = Divided::new(parts, &self.fabric, &self.dag, senders, of_switches);
             let mut choices = Choices::new(&self.fabric, &self.demands.trees);
             let mut of_divided = choices.clone();
             for &pass in passes {
                 self.choose_whole(pass, &mut whole, &mut choices);
-                self.visit(&mut of_divided, |visits| divided.pass(pass, visits));
+                self.visit(&mut of_divided, |visits| {
+                    divided.pass(&self.fabric, pass, visits)
+                });
                 assert_eq!(
                     whole.load(),
-                    divided.load(),
+                    divided.load(&self.fabric),
                     "{name}, {parts} parts, {pass:?}"
                 );
                 for tree in 0..self.demands.trees.len() {
@@ -95,8 +91,12 @@ impl Chosen {
                     }
                 }
                 // Each part gets the load of its channels again.
-                divided.set_load(&self.fabric, &whole.load());
-                assert_eq!(whole.load(), divided.load(), "{name}, {parts} parts");
+                divided.set_load(&whole.load());
+                assert_eq!(
+                    whole.load(),
+                    divided.load(&self.fabric),
+                    "{name}, {parts} parts"
+                );
             }
         }
     }
@@ -112,7 +112,8 @@ fn parts_choose_the_trees_of_one_chooser() {
         "fat-tree:radix=16,levels=2",
     ] {
         let whole = spec.parse::<FabricSpec>().unwrap().build().unwrap();
-        for fabric in [whole, mixed(spec), trimmed(spec)] {
+        let [damaged, crossed] = damaged_and_crossed(&whole);
+        for fabric in [whole, mixed(spec), trimmed(spec), damaged, crossed] {
             let chosen = Chosen::new(fabric, &RouteOptions::default());
             for parts in [1, 2, 3, 7] {
                 chosen.check(parts, spec);
@@ -142,7 +143,7 @@ fn parts_choose_the_same_trees_where_channels_have_lengths() {
 fn parts_that_no_cable_joins_need_nothing_of_each_other() {
     let spec = "fat-tree:radix=8,levels=3";
     let fabric = spec.parse::<FabricSpec>().unwrap().build().unwrap();
-    let pods = parts::part_of(&fabric, &senders(&fabric), 2);
+    let pods = Parts::new(&fabric, &senders(&fabric), 2).part_of;
     let cut = fabric.channels().iter();
     let cut = cut.filter(|channel| pods[channel.from] != pods[channel.to]);
     let cut = cut.map(|channel| PortRef {
@@ -150,7 +151,7 @@ fn parts_that_no_cable_joins_need_nothing_of_each_other() {
         port: channel.port,
     });
     let fabric = fabric.without_cables(&cut.collect::<Vec<_>>());
-    let pods = parts::part_of(&fabric, &senders(&fabric), 2);
+    let pods = Parts::new(&fabric, &senders(&fabric), 2).part_of;
     let is_cut = |channel: &Channel| pods[channel.from] != pods[channel.to];
     assert!(!fabric.channels().iter().any(is_cut));
     Chosen::new(fabric, &RouteOptions::default()).check(2, spec);
@@ -168,7 +169,8 @@ fn pods_are_not_divided_where_parts_have_as_many_each() {
     let fabric = spec.parse::<FabricSpec>().unwrap().build().unwrap();
     let senders = senders(&fabric);
     for parts in [2, 3, 4, 6, 12] {
-        let part_of = parts::part_of(&fabric, &senders, parts);
+        let Parts { part_of, count } = Parts::new(&fabric, &senders, parts);
+        assert_eq!(count, parts);
         for channel in fabric.channels().iter() {
             let is_leaf = senders[channel.from] > 0;
             assert!(!is_leaf || part_of[channel.from] == part_of[channel.to]);

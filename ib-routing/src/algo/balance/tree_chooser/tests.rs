@@ -91,7 +91,7 @@ pub(in crate::algo::balance) fn trimmed(spec: &str) -> Fabric {
 
 /// A fabric that lacks a tenth of its cables, and another with cables between the switches without CAs that lost one: some
 /// of these are equally far from CAs.
-fn damaged_and_crossed(whole: &Fabric) -> [Fabric; 2] {
+pub(in crate::algo::balance) fn damaged_and_crossed(whole: &Fabric) -> [Fabric; 2] {
     let damaged = remove_links(whole, 10.0, 1);
     let lids = LidMap::assign(whole, &LidOptions::default()).unwrap();
     let senders = senders(whole, &lids);
