@@ -66,10 +66,14 @@ pub fn rounds(choices: usize) -> usize {
     (EFFORT / choices.max(1)).clamp(FEW_ROUNDS, ROUNDS)
 }
 
-/// Detours that there is time for in a round.
+/// Detours that there is time for in a round of so many choices. In a large network that is not direct most of the gain comes
+/// first, so that a third of them do.
 #[must_use]
-pub fn room(choices: usize) -> usize {
-    choices.max(EFFORT / rounds(choices))
+pub fn room(choices: usize, is_direct: bool) -> usize {
+    match rounds(choices) {
+        1 if !is_direct => choices / 3,
+        rounds => choices.max(EFFORT / rounds),
+    }
 }
 
 /// Returns true if nothing can gain much: the highest load is within 2 % of the mean of used channels.
@@ -109,6 +113,8 @@ pub fn route(
 /// A chosen tree for every demand, and the load of all together.
 #[derive(Debug)]
 pub struct Balance<'a> {
+    /// All threads of this pool.
+    threads: usize,
     fabric: &'a Fabric,
     dag: &'a ShortestPathDag,
     demands: &'a Demands,
@@ -165,7 +171,7 @@ impl<'a> Balance<'a> {
             return balance;
         }
         let mut groups = grouped(fabric, &demands.trees, 1);
-        let room = room(balance.choices.len());
+        let room = room(balance.choices.len(), expects);
         if is_large {
             if several && !expects {
                 load.fill(0);
@@ -229,6 +235,7 @@ impl<'a> Balance<'a> {
     ) -> Self {
         let is_direct = demands.is_direct(fabric);
         Self {
+            threads: workers,
             fabric,
             dag,
             demands,
@@ -359,6 +366,7 @@ impl<'a> Balance<'a> {
     /// Takes routes from the busiest channels, as long as paths stay shortest.
     fn relieve(&mut self, room: usize) {
         let hotspots = Hotspots {
+            threads: self.threads,
             fabric: self.fabric,
             dag: self.dag,
             demands: self.demands,

@@ -67,21 +67,24 @@ impl Choices {
         self.places.is_empty()
     }
 
-    /// The place of a choice in the table; past its end for a tree that does not exist.
-    #[inline]
-    fn at(&self, tree: usize, switch: SwitchIdx) -> usize {
-        let column = self.columns.get(tree);
-        column.map_or(usize::MAX, |column| {
-            column.start + switch.at() * column.step
-        })
-    }
-
     /// The channel that `switch` takes in a tree, if it has a path there.
     #[inline]
     #[must_use]
     pub fn channel(&self, tree: usize, switch: SwitchIdx) -> Option<ChannelIdx> {
-        let place = *self.places.get(self.at(tree, switch))?;
-        channel_at(&self.first, switch, place)
+        self.of_tree(tree).channel(switch)
+    }
+
+    /// The choices in a tree; none if it does not exist.
+    #[inline]
+    #[must_use]
+    pub(crate) fn of_tree(&self, tree: usize) -> TreeChoices<'_> {
+        let column = self.columns.get(tree);
+        let places = column.and_then(|column| self.places.get(column.start..));
+        TreeChoices {
+            places: places.unwrap_or_default(),
+            step: column.map_or(0, |column| column.step),
+            first: &self.first,
+        }
     }
 
     /// Lets a switch take one of its channels.
@@ -172,6 +175,26 @@ impl Choices {
             }
         }
         runs
+    }
+}
+
+/// The choices of all switches in one tree.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TreeChoices<'a> {
+    /// The places from that of the first switch on.
+    places: &'a [u8],
+    step: usize,
+    /// As in [`Choices`].
+    first: &'a IdxVec<SwitchIdx, ChannelIdx>,
+}
+
+impl TreeChoices<'_> {
+    /// The channel that a switch takes, if it has a path.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn channel(self, switch: SwitchIdx) -> Option<ChannelIdx> {
+        let place = *self.places.get(switch.at() * self.step)?;
+        channel_at(self.first, switch, place)
     }
 }
 

@@ -6,10 +6,11 @@
 //! admits the dependencies between channels that this adds.
 
 mod busiest;
+mod passing;
 
 use alloc::vec::Vec;
 
-use self::busiest::Busiest;
+use self::{busiest::Busiest, passing::Passing};
 use crate::{
     algo::{
         choices::Choices,
@@ -22,6 +23,8 @@ use crate::{
 
 /// Paths whose busiest channels are to be relieved, and what limits it.
 pub struct Hotspots<'r> {
+    /// Threads that help, as in [`RouteOptions`](crate::RouteOptions).
+    pub threads: usize,
     /// The fabric of the paths.
     pub fabric: &'r Fabric,
     /// Shortest paths, for the length of each channel.
@@ -40,6 +43,7 @@ struct Rerouter<'r, 'w, A> {
     choices: &'w mut Choices,
     load: &'w mut IdxVec<ChannelIdx, u64>,
     busiest: Busiest,
+    passing: Passing,
     admit: A,
     flow: IdxVec<SwitchIdx, u64>,
     /// Switches whose paths pass the busiest channel in the tree at hand, the nearest first.
@@ -56,15 +60,18 @@ impl Hotspots<'_> {
         admit: impl FnMut(usize, ChannelIdx, ChannelIdx) -> bool,
     ) {
         let flow = IdxVec::filled(self.fabric.num_switches(), 0);
+        let passing = Passing::everywhere(self.fabric, self.demands);
         let mut rerouter = Rerouter {
             plan: self,
             busiest: Busiest::new(load.len()),
+            passing,
             choices,
             load,
             admit,
             flow,
             via: Vec::new(),
         };
+        let mut is_first = true;
         loop {
             let Some((busiest, load)) = rerouter.busiest.find(rerouter.load) else {
                 return;
@@ -74,18 +81,39 @@ impl Hotspots<'_> {
             if rerouter.load[busiest] == load {
                 return;
             }
+            // In many fabrics the first channel gains nothing, so that nothing more is to be known.
+            if is_first {
+                rerouter.note_passing();
+                is_first = false;
+            }
         }
     }
 }
 
 impl<A: FnMut(usize, ChannelIdx, ChannelIdx) -> bool> Rerouter<'_, '_, A> {
+    /// Finds out which switches the routes of each tree pass.
+    fn note_passing(&mut self) {
+        let Hotspots {
+            threads,
+            fabric,
+            demands,
+            ..
+        } = self.plan;
+        self.passing = Passing::new(threads, fabric, demands, self.choices);
+    }
+
     /// Takes about 3 % of its routes from a channel.
     fn relieve(&mut self, busiest: ChannelIdx) {
         let demands = self.plan.demands;
         let from = self.plan.fabric.channel(busiest).from;
         let enough = self.load[busiest] - self.load[busiest] / 32;
-        for (tree, demand) in demands.trees.iter().enumerate() {
-            if demand.weight == 0 || self.choices.channel(tree, from) != Some(busiest) {
+        let mut next = 0;
+        while let Some(tree) = self.passing.next_tree(next, from) {
+            next = tree + 1;
+            let Some(demand) = demands.trees.get(tree) else {
+                return;
+            };
+            if self.choices.channel(tree, from) != Some(busiest) {
                 continue;
             }
             self.relieve_by(tree, demand, busiest);
@@ -134,36 +162,46 @@ impl<A: FnMut(usize, ChannelIdx, ChannelIdx) -> bool> Rerouter<'_, '_, A> {
         }
     }
 
-    /// Finds the switches whose paths pass a channel, and what each of them sends or passes on.
+    /// Finds the switches with routes whose paths pass a channel, and what each of them sends or passes on.
     fn gather(&mut self, tree: usize, target: SwitchIdx, busiest: ChannelIdx) {
         let farther = self.farther(tree, target, busiest);
-        let fabric = self.plan.fabric;
-        let senders = &self.plan.demands.senders;
+        let Self {
+            plan,
+            choices,
+            passing,
+            flow,
+            via,
+            ..
+        } = self;
+        let (fabric, senders) = (plan.fabric, &plan.demands.senders);
+        let (choices, passing) = (choices.of_tree(tree), passing.of_tree(tree));
         let first = fabric.channel(busiest).from;
-        self.via.clear();
-        self.via.push(first);
-        self.flow[first] = senders[first];
+        via.clear();
+        via.push(first);
+        flow[first] = senders[first];
         let mut at = 0;
         for _ in 0..farther {
-            let end = self.via.len();
+            let end = via.len();
             if at == end {
                 break;
             }
-            while let Some(&switch) = self.via.get(at).filter(|_| at < end) {
+            while let Some(&switch) = via.get(at).filter(|_| at < end) {
                 for (_, ends) in fabric.channels_from(switch) {
-                    let back = Some(ends.reverse);
-                    if ends.to != target && self.choices.channel(tree, ends.to) == back {
-                        self.via.push(ends.to);
-                        self.flow[ends.to] = senders[ends.to];
+                    let is_before = ends.to != target
+                        && passing.contains(ends.to)
+                        && choices.channel(ends.to) == Some(ends.reverse);
+                    if is_before {
+                        via.push(ends.to);
+                        flow[ends.to] = senders[ends.to];
                     }
                 }
                 at += 1;
             }
         }
-        for &switch in self.via.iter().skip(1).rev() {
-            if let Some(channel) = self.choices.channel(tree, switch) {
-                let routes = self.flow[switch];
-                self.flow[fabric.channel(channel).to] += routes;
+        for &switch in via.iter().skip(1).rev() {
+            if let Some(channel) = choices.channel(switch) {
+                let routes = flow[switch];
+                flow[fabric.channel(channel).to] += routes;
             }
         }
     }
@@ -236,6 +274,10 @@ impl<A: FnMut(usize, ChannelIdx, ChannelIdx) -> bool> Rerouter<'_, '_, A> {
         });
         if fits {
             self.choices.set(tree, reroute.switch, new);
+            let fabric = self.plan.fabric;
+            let end = fabric.channel(new).to;
+            self.passing
+                .mark_path(fabric, self.choices, tree, target, end);
         }
         fits
     }

@@ -129,11 +129,12 @@ impl<'a> Paths<'a> {
         }
         self.find_unloaded(threads, dag, &lane_of, &fits, lanes, choices.shared());
         let hotspots = Hotspots {
+            threads,
             fabric,
             dag,
             demands,
             slack: 1,
-            room: room(choices.len()),
+            room: room(choices.len(), demands.is_direct(fabric)),
         };
         let mut load = self.load;
         if !is_even(&load) {
@@ -318,13 +319,16 @@ impl<'a> Paths<'a> {
         channels: impl Iterator<Item = ChannelIdx>,
         lane: &ChannelGraph,
     ) -> bool {
-        let known = channels.filter(|&channel| {
+        let mut best: Option<(u32, ChannelIdx)> = None;
+        for channel in channels {
             let to = self.fabric.channel(channel).to;
-            let next = self.channel[to];
-            self.hops[to] != UNSETTLED && (next == NONE || lane.contains(channel, next))
-        });
-        let best = known.min_by_key(|&channel| self.hops[self.fabric.channel(channel).to]);
-        if let Some(channel) = best {
+            let (hops, next) = (self.hops[to], self.channel[to]);
+            let is_known = hops != UNSETTLED && (next == NONE || lane.contains(channel, next));
+            if is_known && best.is_none_or(|(least, _)| hops < least) {
+                best = Some((hops, channel));
+            }
+        }
+        if let Some((_, channel)) = best {
             self.settle(switch, channel);
         }
         best.is_some()
