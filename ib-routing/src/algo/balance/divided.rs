@@ -3,8 +3,8 @@
 //! A switch chooses by the loads of its own channels, by the weights of switches nearer to the target, and by the routes
 //! that come from switches farther away. In a fat tree the routes from different pods meet at its roots, and then in the
 //! pod of the target. So each thread first chooses for its own pods, for which it needs nothing of the others. Then the
-//! threads tell each other how many routes come to the roots, and each chooses for some of these. At last they tell what goes
-//! on to the pod of the target, and each chooses for all switches there by itself: that is little work, and so all threads know
+//! threads exchange how many routes come to the roots, and each chooses for some of these. At last they exchange how many go
+//! on to the pod of the target, and each chooses for all switches there by itself: that is little work, and so all threads have
 //! the loads by which they weigh switches for the next tree. The trees are those that one thread chooses.
 
 mod exchange;
@@ -70,14 +70,14 @@ impl Work {
     }
 }
 
-/// What the parts do before they wait for each other, and go on with when all have done it.
+/// A step of all parts. Each part begins it, waits until all have begun it, and then ends it.
 #[derive(Clone, Copy, Debug)]
 enum Step<'a> {
-    /// They prepare for trees to the target of this visit.
+    /// The parts prepare for trees to the target of this visit.
     Target(Visit<'a>),
-    /// Each chooses for its own switches, and then for those of the roots that are its own.
+    /// Each part chooses for its own switches, and then for its own roots.
     Tree(Visit<'a>, Work),
-    /// Each chooses for all switches behind the roots.
+    /// Each part chooses for all switches behind the roots.
     BehindRoots(Visit<'a>, Work),
 }
 
@@ -108,7 +108,7 @@ pub(super) struct Divided {
     lockstep: Lockstep,
 }
 
-/// What all parts read.
+/// Data that all parts read.
 #[derive(Debug)]
 struct Shared {
     part_of: IdxVec<SwitchIdx, usize>,
@@ -230,7 +230,7 @@ struct Part {
     chooser: TreeChooser,
     /// The switches of this part.
     switches: Vec<Range<SwitchIdx>>,
-    /// For each switch, whether the loads of its channels may have changed since all parts knew them.
+    /// For each switch, whether the loads of its channels may have changed since all parts had them.
     is_outdated: IdxVec<SwitchIdx, bool>,
     /// The switches towards the target at hand.
     lists: Lists,
@@ -241,7 +241,7 @@ struct Part {
 /// Switches by their roles towards a target. Each list has the nearest first.
 #[derive(Debug, Default)]
 struct Lists {
-    /// Switches that this part weighs before it tells routes: those of `own` and of `common`.
+    /// Switches that this part weighs first: those of `own` and of `common`.
     weighed: Vec<SwitchIdx>,
     /// The number of these up to the end of each distance.
     level_ends: Vec<usize>,
@@ -259,7 +259,7 @@ struct Lists {
     last: Vec<SwitchIdx>,
     /// Switches with the role [`Own`](Role::Own) on whose weights those of `last` depend, in this part or in another.
     before_last: Vec<SwitchIdx>,
-    /// Switches for which all parts choose, and whose loads some of these do not know.
+    /// Switches for which all parts choose, and whose loads some parts lack.
     outdated: Vec<SwitchIdx>,
 }
 
@@ -338,19 +338,20 @@ impl Part {
         }
     }
 
-    /// Does what needs nothing from the other parts that these have not told, and tells them what they need to end the step.
+    /// Does the work of a step that needs nothing of this step from the other parts, and writes the numbers with which these end
+    /// it.
     fn begin(&mut self, step: Step<'_>, stage: usize, shared: &Shared) {
         match step {
             Step::Target(visit) => self.begin_target(visit, shared),
             Step::Tree(visit, work) => {
                 self.choose_own(visit, work, shared);
                 let switches = self.lists.common_from_roots();
-                self.tell_routes(visit, switches, stage, &shared.exchange);
+                self.write_routes(visit, switches, stage, &shared.exchange);
             }
             Step::BehindRoots(visit, _) => {
                 let next = self.lists.common_behind_roots();
-                self.tell_routes(visit, next, stage, &shared.exchange);
-                self.tell_loads_and_weights(visit, stage, shared);
+                self.write_routes(visit, next, stage, &shared.exchange);
+                self.write_loads_and_weights(visit, stage, shared);
             }
         }
     }
@@ -358,57 +359,11 @@ impl Part {
     /// Does the rest of a step that all parts have begun in `stage`.
     fn end(&mut self, step: Step<'_>, stage: usize, shared: &Shared) {
         match step {
-            Step::Target(_) => return self.learn_loads(shared),
-            Step::Tree(..) => {}
-            Step::BehindRoots(visit, _) => self.learn_loads_and_weights(visit, stage, shared),
-        }
-        let Self {
-            number,
-            chooser,
-            lists,
-            unused,
-            ..
-        } = self;
-        match step {
-            Step::Target(_) => {}
-            Step::Tree(visit, work) => {
-                let own_visit = own_visit(*number, unused, shared);
-                let switches = lists.common_from_roots();
-                for told in shared.exchange.routes_of_others(stage, *number) {
-                    for &place in &lists.up_to_roots {
-                        if let Some(&switch) = switches.get(place) {
-                            chooser.add_flow(switch, told.at(place, visit.group.count));
-                        }
-                    }
-                }
-                for &place in lists.up_to_roots.iter().rev() {
-                    if let Some(&switch) = switches.get(place) {
-                        let visit = own_visit(visit, work, switch);
-                        work.at(chooser, visit, iter::once(switch));
-                    }
-                }
-            }
+            Step::Target(_) => self.read_loads(shared),
+            Step::Tree(visit, work) => self.choose_up_to_roots(visit, work, stage, shared),
             Step::BehindRoots(visit, work) => {
-                let own_visit = own_visit(*number, unused, shared);
-                let behind = lists.common_behind_roots();
-                for told in shared.exchange.routes_of_others(stage, *number) {
-                    for (place, &switch) in behind.iter().enumerate() {
-                        chooser.add_flow(switch, told.at(place, visit.group.count));
-                    }
-                }
-                for &switch in behind.iter().rev() {
-                    let visit = own_visit(visit, work, switch);
-                    work.at(chooser, visit, iter::once(switch));
-                }
-                for &switch in &lists.last {
-                    let visit = own_visit(visit, work, switch);
-                    match work {
-                        Work::Choose => chooser.choose_unused(visit, switch),
-                        Work::ChooseFirst => chooser.assign_first(visit, iter::once(switch)),
-                        // There is no load to take back.
-                        Work::TakeBack => {}
-                    }
-                }
+                self.read_loads_and_weights(visit, stage, shared);
+                self.choose_behind_roots(visit, work, stage, shared);
             }
         }
     }
@@ -431,8 +386,65 @@ impl Part {
         work.at(chooser, visit, lists.own.iter().rev().copied());
     }
 
-    /// Tells how many routes come from this part to each of some switches.
-    fn tell_routes(
+    /// Chooses for the own roots, and for all common switches farther away.
+    fn choose_up_to_roots(&mut self, visit: Visit<'_>, work: Work, stage: usize, shared: &Shared) {
+        let Self {
+            number,
+            chooser,
+            lists,
+            unused,
+            ..
+        } = self;
+        let own_visit = own_visit(*number, unused, shared);
+        let switches = lists.common_from_roots();
+        for routes in shared.exchange.routes_of_others(stage, *number) {
+            for &place in &lists.up_to_roots {
+                if let Some(&switch) = switches.get(place) {
+                    chooser.add_flow(switch, routes.at(place, visit.group.count));
+                }
+            }
+        }
+        for &place in lists.up_to_roots.iter().rev() {
+            if let Some(&switch) = switches.get(place) {
+                let visit = own_visit(visit, work, switch);
+                work.at(chooser, visit, iter::once(switch));
+            }
+        }
+    }
+
+    /// Chooses for all common switches behind the roots, and for the last switches.
+    fn choose_behind_roots(&mut self, visit: Visit<'_>, work: Work, stage: usize, shared: &Shared) {
+        let Self {
+            number,
+            chooser,
+            lists,
+            unused,
+            ..
+        } = self;
+        let own_visit = own_visit(*number, unused, shared);
+        let switches = lists.common_behind_roots();
+        for routes in shared.exchange.routes_of_others(stage, *number) {
+            for (place, &switch) in switches.iter().enumerate() {
+                chooser.add_flow(switch, routes.at(place, visit.group.count));
+            }
+        }
+        for &switch in switches.iter().rev() {
+            let visit = own_visit(visit, work, switch);
+            work.at(chooser, visit, iter::once(switch));
+        }
+        for &switch in &lists.last {
+            let visit = own_visit(visit, work, switch);
+            match work {
+                Work::Choose => chooser.choose_unused(visit, switch),
+                Work::ChooseFirst => chooser.assign_first(visit, iter::once(switch)),
+                // There is no load to take back.
+                Work::TakeBack => {}
+            }
+        }
+    }
+
+    /// Writes how many routes come from this part to each of some switches, for the other parts.
+    fn write_routes(
         &self,
         visit: Visit<'_>,
         switches: &[SwitchIdx],
@@ -443,53 +455,45 @@ impl Part {
         exchange.set_routes(stage, self.number, visit.group.count, routes);
     }
 
-    /// Tells the loads of the own roots, and the weights for which others wait.
-    fn tell_loads_and_weights(&self, visit: Visit<'_>, stage: usize, shared: &Shared) {
-        let Shared {
-            part_of, exchange, ..
-        } = shared;
-        let Self {
-            number,
-            chooser,
-            lists,
-            ..
-        } = self;
-        for (place, (root, channel)) in lists.channels_of_roots(visit).enumerate() {
-            if part_of[root] == *number {
-                exchange.set_root_load(stage, place, chooser.load_of(channel));
-            }
+    /// Writes the loads of the own roots, and the own weights on which the last switches depend.
+    fn write_loads_and_weights(&self, visit: Visit<'_>, stage: usize, shared: &Shared) {
+        let is_own = |switch| shared.part_of[switch] == self.number;
+        let channels = self.lists.channels_of_roots(visit).enumerate();
+        for (place, (_, channel)) in channels.filter(|(_, (root, _))| is_own(*root)) {
+            let load = self.chooser.load_of(channel);
+            shared.exchange.set_root_load(stage, place, load);
         }
-        for &switch in &lists.before_last {
-            if part_of[switch] == *number {
-                exchange.set_weight(stage, switch, chooser.weight(switch));
-            }
+        for &switch in self
+            .lists
+            .before_last
+            .iter()
+            .filter(|&&switch| is_own(switch))
+        {
+            let weight = self.chooser.weight(switch);
+            shared.exchange.set_weight(stage, switch, weight);
         }
     }
 
-    /// Learns what the other parts told in this way.
-    fn learn_loads_and_weights(&mut self, visit: Visit<'_>, stage: usize, shared: &Shared) {
-        let Shared {
-            part_of, exchange, ..
-        } = shared;
-        let Self {
-            number,
-            chooser,
-            lists,
-            ..
-        } = self;
-        for (place, (root, channel)) in lists.channels_of_roots(visit).enumerate() {
-            if part_of[root] != *number {
-                chooser.set_load_of(channel, exchange.root_load(stage, place));
-            }
+    /// Reads the loads and weights that the other parts wrote in a stage.
+    fn read_loads_and_weights(&mut self, visit: Visit<'_>, stage: usize, shared: &Shared) {
+        let is_own = |switch| shared.part_of[switch] == self.number;
+        let channels = self.lists.channels_of_roots(visit).enumerate();
+        for (place, (_, channel)) in channels.filter(|(_, (root, _))| !is_own(*root)) {
+            let load = shared.exchange.root_load(stage, place);
+            self.chooser.set_load_of(channel, load);
         }
-        for &switch in &lists.before_last {
-            if part_of[switch] != *number {
-                chooser.set_weight(switch, exchange.weight(stage, switch));
-            }
+        for &switch in self
+            .lists
+            .before_last
+            .iter()
+            .filter(|&&switch| !is_own(switch))
+        {
+            let weight = shared.exchange.weight(stage, switch);
+            self.chooser.set_weight(switch, weight);
         }
     }
 
-    /// Lists the switches by their roles towards a target, and tells the loads that other parts do not know.
+    /// Lists the switches by their roles towards a target, and writes the own loads that other parts lack.
     fn begin_target(&mut self, visit: Visit<'_>, shared: &Shared) {
         let Self {
             number,
@@ -561,8 +565,8 @@ impl Part {
         }
     }
 
-    /// Learns the loads that other parts told.
-    fn learn_loads(&mut self, shared: &Shared) {
+    /// Reads the loads that the other parts wrote.
+    fn read_loads(&mut self, shared: &Shared) {
         for &switch in &self.lists.outdated {
             if shared.part_of[switch] != self.number {
                 for (channel, load) in self.chooser.loads_of(switch) {

@@ -11,22 +11,22 @@ use crate::{
     index::{ChannelIdx, IdxVec, SwitchIdx},
 };
 
-/// What the parts tell each other in one stage, and read in the next.
+/// Numbers that a part writes in one stage and other parts read in the next.
 ///
-/// A barrier lies between the two. So no thread reads one half of a number.
+/// A barrier lies between the two stages. So no thread reads one half of a number.
 #[derive(Debug)]
 pub(super) struct Exchange {
-    /// Routes on channels. These are told before the first tree to a target, so that there is a stage between reading some and
-    /// telling others.
+    /// Routes on channels. They are written before the first tree to a target, so that a stage lies between the reading of some
+    /// and the writing of others.
     loads: IdxVec<ChannelIdx, SharedU64>,
-    /// What is told in stages with an even number, and in those with an odd one: in a stage some parts may still read what
-    /// others told in the stage before.
-    told: [Told; 2],
+    /// The numbers of stages with an even number, and of those with an odd one: some parts may still read the numbers of one
+    /// stage while others write those of the next.
+    stages: [Stage; 2],
 }
 
-/// What is told in a stage.
+/// The numbers of a stage.
 #[derive(Debug)]
-struct Told {
+struct Stage {
     weights: IdxVec<SwitchIdx, SharedU64>,
     /// For each part the routes that come from it to some switches, in each tree of a group.
     routes: Vec<Vec<SharedU64>>,
@@ -39,7 +39,7 @@ impl Exchange {
         fn numbers<T: FromIterator<SharedU64>>(len: usize) -> T {
             iter::repeat_with(SharedU64::default).take(len).collect()
         }
-        let told = || Told {
+        let stage = || Stage {
             weights: numbers(switches),
             routes: (0..parts)
                 .map(|_| numbers(switches * SIDE_BY_SIDE))
@@ -48,7 +48,7 @@ impl Exchange {
         };
         Self {
             loads: numbers(channels),
-            told: [told(), told()],
+            stages: [stage(), stage()],
         }
     }
 
@@ -60,9 +60,8 @@ impl Exchange {
         self.loads[channel].set(load);
     }
 
-    /// What is told in a stage.
-    fn of(&self, stage: usize) -> &Told {
-        let [even, odd] = &self.told;
+    fn of(&self, stage: usize) -> &Stage {
+        let [even, odd] = &self.stages;
         if stage.is_multiple_of(2) { even } else { odd }
     }
 
@@ -75,28 +74,28 @@ impl Exchange {
     }
 
     pub(super) fn root_load(&self, stage: usize, place: usize) -> u64 {
-        let told = self.of(stage).root_loads.get(place);
-        told.map(SharedU64::get).unwrap_or_default()
+        let load = self.of(stage).root_loads.get(place);
+        load.map(SharedU64::get).unwrap_or_default()
     }
 
     pub(super) fn set_root_load(&self, stage: usize, place: usize, load: u64) {
-        if let Some(told) = self.of(stage).root_loads.get(place) {
-            told.set(load);
+        if let Some(shared) = self.of(stage).root_loads.get(place) {
+            shared.set(load);
         }
     }
 
-    /// What each of the other parts than `part` told in a stage.
+    /// The routes that each of the other parts than `part` wrote in a stage.
     pub(super) fn routes_of_others(
         &self,
         stage: usize,
         part: usize,
-    ) -> impl Iterator<Item = ToldRoutes<'_>> {
+    ) -> impl Iterator<Item = PartRoutes<'_>> {
         let parts = self.of(stage).routes.iter().enumerate();
         let others = parts.filter(move |&(number, _)| number != part);
-        others.map(|(_, routes)| ToldRoutes(routes))
+        others.map(|(_, routes)| PartRoutes(routes))
     }
 
-    /// Tells the routes of a part to some switches, in the first `count` trees of a group.
+    /// Writes the routes of a part to some switches, in the first `count` trees of a group.
     pub(super) fn set_routes<'r>(
         &self,
         stage: usize,
@@ -104,26 +103,26 @@ impl Exchange {
         count: usize,
         routes: impl Iterator<Item = &'r TreeRoutes>,
     ) {
-        if let Some(told) = self.of(stage).routes.get(part) {
-            for (told, routes) in told.chunks(count.max(1)).zip(routes) {
-                for (told, &routes) in told.iter().zip(routes) {
-                    told.set(routes);
+        if let Some(of_part) = self.of(stage).routes.get(part) {
+            for (of_switch, routes) in of_part.chunks(count.max(1)).zip(routes) {
+                for (shared, &routes) in of_switch.iter().zip(routes) {
+                    shared.set(routes);
                 }
             }
         }
     }
 }
 
-/// The routes that a part told.
+/// The routes that a part wrote, by the place of the switch to which they come.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ToldRoutes<'a>(&'a [SharedU64]);
+pub(super) struct PartRoutes<'a>(&'a [SharedU64]);
 
-impl<'a> ToldRoutes<'a> {
+impl<'a> PartRoutes<'a> {
     /// The routes to the switch at a place, in each of `count` trees.
     #[inline(always)]
     pub(super) fn at(self, place: usize, count: usize) -> impl Iterator<Item = u64> + use<'a> {
-        let told = self.0.get(place * count..(place + 1) * count);
-        told.unwrap_or_default().iter().map(SharedU64::get)
+        let of_switch = self.0.get(place * count..(place + 1) * count);
+        of_switch.unwrap_or_default().iter().map(SharedU64::get)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Which switches each part chooses for, towards each target.
+//! The switches for which each part chooses, towards each target.
 
 use alloc::{collections::VecDeque, vec::Vec};
 
@@ -22,7 +22,7 @@ pub(super) struct Roles {
 #[derive(Debug)]
 struct BatchRoles(IdxVec<SwitchIdx, RoleBits>);
 
-/// What is known of a switch, a bit for each target of a batch.
+/// The role of a switch, a bit for each target of a batch.
 #[derive(Clone, Copy, Debug, Default)]
 struct RoleBits {
     /// Routes pass it that have not left the part of the switch.
@@ -35,12 +35,12 @@ struct RoleBits {
     awaited: u64,
 }
 
-/// What the parts do for a switch towards a target.
+/// The parts that choose for a switch towards a target, and the time when they do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// The part of the switch alone chooses for it, since no routes from other parts pass it.
     Own,
-    /// Routes from several parts can pass it, or those from another part than its own. All parts know the loads of its channels
+    /// Routes from several parts can pass it, or those from another part than its own. All parts have the loads of its channels
     /// and find its weight.
     Common,
     /// No routes pass it, and paths from it lead to switches for which another part alone chooses. So the choice waits until
@@ -127,7 +127,7 @@ impl BatchRoles {
         };
         let mut roles = Self(senders.iter().map(of_sender).collect());
         for (number, &target) in targets.iter().enumerate() {
-            // All parts know its weight.
+            // All parts have its weight.
             roles.0[target].common |= 1 << number;
         }
         roles.follow_routes(fabric, batch, part_of);
