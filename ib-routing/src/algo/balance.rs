@@ -162,7 +162,7 @@ impl<'a> Balance<'a> {
         // Several trees at once are faster. Where the fabric is not even, they tend to take the same channels.
         let several = is_large && (expects || is_regular(fabric, &demands.senders));
         let side_by_side = if several { SIDE_BY_SIDE } else { 1 };
-        let groups = grouped(fabric, &demands.trees, side_by_side);
+        let groups = balance.choose_unused(grouped(fabric, &demands.trees, side_by_side));
         if !(expects && is_large && balance.choose_evenly(&groups)) {
             balance.choose_by_load(&groups, expects);
         }
@@ -171,6 +171,7 @@ impl<'a> Balance<'a> {
             return balance;
         }
         let mut groups = grouped(fabric, &demands.trees, 1);
+        groups.retain(|group| group.weight > 0);
         let room = room(balance.choices.len(), expects);
         if is_large {
             if several && !expects {
@@ -182,7 +183,6 @@ impl<'a> Balance<'a> {
             balance.relieve(if expects { room / 32 } else { room });
             return balance;
         }
-        groups.retain(|group| group.weight > 0);
         let mut best = (max_load(&load), balance.choices.clone(), load);
         let mut random = SplitMix64::new(1);
         for round in 0..rounds {
@@ -223,7 +223,8 @@ impl<'a> Balance<'a> {
         demands: &'a Demands,
     ) -> Self {
         let mut balance = Self::empty(workers, fabric, dag, demands);
-        balance.pass(Pass::First, &grouped(fabric, &demands.trees, SIDE_BY_SIDE));
+        let groups = balance.choose_unused(grouped(fabric, &demands.trees, SIDE_BY_SIDE));
+        balance.pass(Pass::First, &groups);
         balance
     }
 
@@ -291,15 +292,33 @@ impl<'a> Balance<'a> {
         }
     }
 
+    /// Chooses the trees without routes, which are those to switches alone, on all threads. Returns the other groups.
+    fn choose_unused(&mut self, mut groups: Vec<Group>) -> Vec<Group> {
+        let threads = self.threads;
+        let unused: Vec<Group> = groups.extract_if(.., |group| group.weight == 0).collect();
+        let (_, visits) = self.visits(&unused);
+        let visits: Vec<Visit<'_>> = visits.collect();
+        parallel::gather(
+            threads,
+            visits.len(),
+            || (),
+            |(), at| {
+                if let Some(visit) = visits.get(at) {
+                    let switches = visit.towards.switches();
+                    parallel::count(switches.len());
+                    switches.for_each(|switch| visit.choose_unused(switch));
+                }
+            },
+        );
+        groups
+    }
+
     /// Does the same with the trees of all groups, one after the other.
     fn pass(&mut self, pass: Pass, groups: &[Group]) {
-        let fabric = self.fabric;
         let (chooser, visits) = self.visits(groups);
         match chooser {
             Chooser::Whole(chooser) => visits.for_each(|visit| chooser.visit(pass, visit)),
-            Chooser::Divided(divided) => {
-                divided.pass(fabric, pass, &visits.collect::<Vec<_>>());
-            }
+            Chooser::Divided(divided) => divided.pass(pass, &visits.collect::<Vec<_>>()),
         }
     }
 
@@ -352,14 +371,9 @@ impl<'a> Balance<'a> {
         let (Chooser::Whole(chooser), visits) = self.visits(groups) else {
             return self.pass(Pass::ByLoad, groups);
         };
-        let is_loaded = |visit: &Visit<'_>| visit.group.weight > 0;
-        let loaded = visits.clone().filter(is_loaded);
-        let shares: Vec<Vec<u64>> = loaded.clone().map(|visit| chooser.expect(visit)).collect();
-        for (visit, shares) in loaded.zip(shares) {
+        let shares: Vec<Vec<u64>> = visits.clone().map(|visit| chooser.expect(visit)).collect();
+        for (visit, shares) in visits.zip(shares) {
             chooser.choose_expected(visit, &shares);
-        }
-        for visit in visits.filter(|visit| !is_loaded(visit)) {
-            chooser.choose(visit);
         }
     }
 

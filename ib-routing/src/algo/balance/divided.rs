@@ -24,7 +24,7 @@ use super::{
 use crate::{
     algo::{
         choices::{Choice, ChoiceBlock},
-        parallel::{self, Lockstep},
+        parallel::Lockstep,
         shortest_path_dag::ShortestPathDag,
     },
     fabric::Fabric,
@@ -102,7 +102,6 @@ impl<'a> Step<'a> {
 /// Chooses trees by parts of the switches.
 #[derive(Debug)]
 pub(super) struct Divided {
-    threads: usize,
     parts: Vec<Part>,
     shared: Shared,
     lockstep: Lockstep,
@@ -132,7 +131,6 @@ impl Divided {
         let Parts { part_of, count } = parts;
         let part = |number| Part::new(fabric, senders, &part_of, number);
         Self {
-            threads,
             parts: (0..count).map(part).collect(),
             shared: Shared {
                 roles: Roles::new(threads, fabric, dag, senders, &part_of),
@@ -162,38 +160,8 @@ impl Divided {
         }
     }
 
-    /// Makes visits one after the other.
-    pub(super) fn pass(&mut self, fabric: &Fabric, pass: Pass, visits: &[Visit<'_>]) {
-        let has_routes = |visit: &Visit<'_>| visit.group.weight > 0;
-        for visits in visits.chunk_by(|one, next| has_routes(one) == has_routes(next)) {
-            if visits.first().is_some_and(has_routes) {
-                self.pass_by_parts(pass, visits);
-            } else {
-                self.pass_by_visits(fabric, pass, visits);
-            }
-        }
-    }
-
-    /// Makes visits whose trees have no routes: these change no load, so each thread chooses whole trees.
-    fn pass_by_visits(&self, fabric: &Fabric, pass: Pass, visits: &[Visit<'_>]) {
-        let Some(part) = self.parts.first() else {
-            return;
-        };
-        let load = self.load(fabric);
-        let chooser = || {
-            let mut chooser = part.chooser.clone();
-            chooser.set_load(&load);
-            chooser
-        };
-        parallel::gather(self.threads, visits.len(), chooser, |chooser, at| {
-            if let Some(&visit) = visits.get(at) {
-                chooser.visit(pass, visit);
-            }
-        });
-    }
-
     /// Makes visits one after the other, in each of which all threads take part.
-    fn pass_by_parts(&mut self, pass: Pass, visits: &[Visit<'_>]) {
+    pub(super) fn pass(&mut self, pass: Pass, visits: &[Visit<'_>]) {
         let [mut len, later] = Self::RUNS;
         let mut visits = visits;
         while !visits.is_empty() {
@@ -255,10 +223,8 @@ struct Lists {
     /// The places, from that of the first root on, of the common switches for which this part chooses up to the roots: its own
     /// roots, and all that are farther away.
     up_to_roots: Vec<usize>,
-    /// Switches with the role [`Last`](Role::Last) for which this part chooses.
-    last: Vec<SwitchIdx>,
-    /// Switches with the role [`Own`](Role::Own) on whose weights those of `last` depend, in this part or in another.
-    before_last: Vec<SwitchIdx>,
+    /// Switches of this part with the role [`Unused`](Role::Unused).
+    unused: Vec<SwitchIdx>,
     /// Switches for which all parts choose, and whose loads some parts lack.
     outdated: Vec<SwitchIdx>,
 }
@@ -272,13 +238,12 @@ impl Lists {
             common,
             roots,
             up_to_roots,
-            last,
-            before_last,
+            unused,
             outdated,
         } = self;
         *roots = 0..0;
         up_to_roots.clear();
-        for list in [weighed, own, common, last, before_last, outdated] {
+        for list in [weighed, own, common, unused, outdated] {
             list.clear();
         }
         level_ends.clear();
@@ -351,7 +316,7 @@ impl Part {
             Step::BehindRoots(visit, _) => {
                 let next = self.lists.common_behind_roots();
                 self.write_routes(visit, next, stage, &shared.exchange);
-                self.write_loads_and_weights(visit, stage, shared);
+                self.write_root_loads(visit, stage, shared);
             }
         }
     }
@@ -362,7 +327,7 @@ impl Part {
             Step::Target(_) => self.read_loads(shared),
             Step::Tree(visit, work) => self.choose_up_to_roots(visit, work, stage, shared),
             Step::BehindRoots(visit, work) => {
-                self.read_loads_and_weights(visit, stage, shared);
+                self.read_root_loads(visit, stage, shared);
                 self.choose_behind_roots(visit, work, stage, shared);
             }
         }
@@ -378,12 +343,18 @@ impl Part {
             }
         }
         chooser.begin_at(visit.group, &self.switches);
-        for &switch in lists.common.iter().chain(&lists.last) {
+        for &switch in &lists.common {
             if shared.part_of[switch] != self.number {
                 chooser.clear_flow(switch);
             }
         }
         work.at(chooser, visit, lists.own.iter().rev().copied());
+        if work != Work::TakeBack {
+            lists
+                .unused
+                .iter()
+                .for_each(|&switch| visit.choose_unused(switch));
+        }
     }
 
     /// Chooses for the own roots, and for all common switches farther away.
@@ -412,7 +383,7 @@ impl Part {
         }
     }
 
-    /// Chooses for all common switches behind the roots, and for the last switches.
+    /// Chooses for all common switches behind the roots.
     fn choose_behind_roots(&mut self, visit: Visit<'_>, work: Work, stage: usize, shared: &Shared) {
         let Self {
             number,
@@ -432,15 +403,6 @@ impl Part {
             let visit = own_visit(visit, work, switch);
             work.at(chooser, visit, iter::once(switch));
         }
-        for &switch in &lists.last {
-            let visit = own_visit(visit, work, switch);
-            match work {
-                Work::Choose => chooser.choose_unused(visit, switch),
-                Work::ChooseFirst => chooser.assign_first(visit, iter::once(switch)),
-                // There is no load to take back.
-                Work::TakeBack => {}
-            }
-        }
     }
 
     /// Writes how many routes come from this part to each of some switches, for the other parts.
@@ -455,41 +417,23 @@ impl Part {
         exchange.set_routes(stage, self.number, visit.group.count, routes);
     }
 
-    /// Writes the loads of the own roots, and the own weights on which the last switches depend.
-    fn write_loads_and_weights(&self, visit: Visit<'_>, stage: usize, shared: &Shared) {
+    /// Writes the loads of the own roots.
+    fn write_root_loads(&self, visit: Visit<'_>, stage: usize, shared: &Shared) {
         let is_own = |switch| shared.part_of[switch] == self.number;
         let channels = self.lists.channels_of_roots(visit).enumerate();
         for (place, (_, channel)) in channels.filter(|(_, (root, _))| is_own(*root)) {
             let load = self.chooser.load_of(channel);
             shared.exchange.set_root_load(stage, place, load);
         }
-        for &switch in self
-            .lists
-            .before_last
-            .iter()
-            .filter(|&&switch| is_own(switch))
-        {
-            let weight = self.chooser.weight(switch);
-            shared.exchange.set_weight(stage, switch, weight);
-        }
     }
 
-    /// Reads the loads and weights that the other parts wrote in a stage.
-    fn read_loads_and_weights(&mut self, visit: Visit<'_>, stage: usize, shared: &Shared) {
+    /// Reads the loads of roots that the other parts wrote in a stage.
+    fn read_root_loads(&mut self, visit: Visit<'_>, stage: usize, shared: &Shared) {
         let is_own = |switch| shared.part_of[switch] == self.number;
         let channels = self.lists.channels_of_roots(visit).enumerate();
         for (place, (_, channel)) in channels.filter(|(_, (root, _))| !is_own(*root)) {
             let load = shared.exchange.root_load(stage, place);
             self.chooser.set_load_of(channel, load);
-        }
-        for &switch in self
-            .lists
-            .before_last
-            .iter()
-            .filter(|&&switch| !is_own(switch))
-        {
-            let weight = shared.exchange.weight(stage, switch);
-            self.chooser.set_weight(switch, weight);
         }
     }
 
@@ -513,34 +457,24 @@ impl Part {
             let first_common = lists.common.len();
             for &switch in level {
                 let is_own = part_of[switch] == *number;
-                let is_awaited = roles.is_awaited(switch);
-                let by_all = match roles.of(switch) {
+                match roles.of(switch) {
                     Role::Own => {
                         is_outdated[switch] = true;
                         if is_own {
                             lists.weighed.push(switch);
                             lists.own.push(switch);
                         }
-                        if is_awaited {
-                            lists.before_last.push(switch);
-                        }
-                        false
                     }
                     Role::Common => {
                         lists.weighed.push(switch);
                         lists.common.push(switch);
-                        true
-                    }
-                    Role::Last => {
-                        if is_own || is_awaited {
-                            lists.last.push(switch);
+                        if is_outdated[switch] {
+                            is_outdated[switch] = false;
+                            lists.outdated.push(switch);
                         }
-                        is_awaited
                     }
-                };
-                if by_all && is_outdated[switch] {
-                    is_outdated[switch] = false;
-                    lists.outdated.push(switch);
+                    Role::Unused if is_own => lists.unused.push(switch),
+                    Role::Unused => {}
                 }
             }
             lists.level_ends.push(lists.weighed.len());

@@ -66,6 +66,19 @@ pub(super) struct Visit<'a> {
     pub(super) choices: ChoiceBlock<'a>,
 }
 
+impl Visit<'_> {
+    /// Gives all trees the first next hop of a switch that no routes pass: no load depends on it, and paths that are chosen
+    /// by ports need fewer lanes than those by load.
+    #[inline]
+    pub(super) fn choose_unused(self, switch: SwitchIdx) {
+        if let Some(first) = self.towards.next_hops(switch).first() {
+            for place in self.choices.of(switch) {
+                place.take(first.place());
+            }
+        }
+    }
+}
+
 /// Adds up the load along the lightest path from each switch. `shares` are taken from the load of each switch's next
 /// hops before, the nearest switch first.
 #[inline(always)]
@@ -392,12 +405,17 @@ impl TreeChooser {
     }
 
     /// Chooses the next hops of switches in a network that is not direct. The switches that they lead to must have been
-    /// [weighed](Self::weigh), and all that lead to them must have their next hops.
+    /// [weighed](Self::weigh), and all that lead to them must have their next hops. A switch that no routes pass takes its
+    /// first one.
     #[inline(always)]
     pub(super) fn assign(&mut self, visit: Visit<'_>, switches: impl Iterator<Item = SwitchIdx>) {
         for switch in switches {
             let places = visit.choices.of(switch);
             parallel::count(places.len());
+            if self.flow[switch].iter().all(|&routes| routes == 0) {
+                visit.choose_unused(switch);
+                continue;
+            }
             match visit.towards.few_or_many(switch, visit.fans) {
                 NextHops::Few(next_hops) => {
                     self.assign_to_few::<false>(switch, next_hops, places);
@@ -556,21 +574,6 @@ impl TreeChooser {
         });
     }
 
-    /// Weighs a switch that no routes pass, in a network that is not direct, and chooses its next hop. The switches that it
-    /// leads to must have been weighed.
-    pub(super) fn choose_unused(&mut self, visit: Visit<'_>, switch: SwitchIdx) {
-        let next_hops = visit.towards.next_hops(switch);
-        parallel::count(next_hops.len());
-        let of = |next_hop: &&NextHop| self.weight[next_hop.to()] + self.load[next_hop.channel];
-        // Of those that weigh the same it is the first one, as everywhere.
-        if let Some(lightest) = next_hops.iter().min_by_key(of) {
-            self.weight[switch] = of(&lightest);
-            for place in visit.choices.of(switch) {
-                place.take(lightest.place());
-            }
-        }
-    }
-
     /// Chooses the first next hop everywhere.
     fn choose_first(&mut self, visit: Visit<'_>) {
         self.begin(visit.group);
@@ -609,16 +612,6 @@ impl TreeChooser {
                 }
             }
         }
-    }
-
-    /// The load along the lightest path from a switch, after [`weigh`](Self::weigh).
-    pub(super) fn weight(&self, switch: SwitchIdx) -> u64 {
-        self.weight[switch]
-    }
-
-    /// Sets the load along the lightest path from a switch.
-    pub(super) fn set_weight(&mut self, switch: SwitchIdx, weight: u64) {
-        self.weight[switch] = weight;
     }
 
     /// The routes that pass a switch in each tree of a group.

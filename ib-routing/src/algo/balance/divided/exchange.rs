@@ -1,4 +1,4 @@
-//! Loads, weights and routes that parts of the switches exchange.
+//! Loads and routes that parts of the switches exchange.
 
 use alloc::vec::Vec;
 use core::{
@@ -8,7 +8,7 @@ use core::{
 
 use crate::{
     algo::balance::tree_chooser::{SIDE_BY_SIDE, TreeRoutes},
-    index::{ChannelIdx, IdxVec, SwitchIdx},
+    index::{ChannelIdx, IdxVec},
 };
 
 /// Numbers that a part writes in one stage and other parts read in the next.
@@ -27,7 +27,6 @@ pub(super) struct Exchange {
 /// The numbers of a stage.
 #[derive(Debug)]
 struct Stage {
-    weights: IdxVec<SwitchIdx, SharedU64>,
     /// For each part the routes that come from it to some switches, in each tree of a group.
     routes: Vec<Vec<SharedU64>>,
     /// Routes on the channels behind roots.
@@ -40,7 +39,6 @@ impl Exchange {
             iter::repeat_with(SharedU64::default).take(len).collect()
         }
         let stage = || Stage {
-            weights: numbers(switches),
             routes: (0..parts)
                 .map(|_| numbers(switches * SIDE_BY_SIDE))
                 .collect(),
@@ -63,14 +61,6 @@ impl Exchange {
     fn of(&self, stage: usize) -> &Stage {
         let [even, odd] = &self.stages;
         if stage.is_multiple_of(2) { even } else { odd }
-    }
-
-    pub(super) fn weight(&self, stage: usize, switch: SwitchIdx) -> u64 {
-        self.of(stage).weights[switch].get()
-    }
-
-    pub(super) fn set_weight(&self, stage: usize, switch: SwitchIdx, weight: u64) {
-        self.of(stage).weights[switch].set(weight);
     }
 
     pub(super) fn root_load(&self, stage: usize, place: usize) -> u64 {

@@ -29,13 +29,9 @@ struct RoleBits {
     own: u64,
     /// It has the role [`Common`](Role::Common).
     common: u64,
-    /// It has the role [`Last`](Role::Last).
-    last: u64,
-    /// It is the next hop of a switch with that role.
-    awaited: u64,
 }
 
-/// The parts that choose for a switch towards a target, and the time when they do.
+/// The parts that choose for a switch towards a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// The part of the switch alone chooses for it, since no routes from other parts pass it.
@@ -43,10 +39,8 @@ pub(super) enum Role {
     /// Routes from several parts can pass it, or those from another part than its own. All parts have the loads of its channels
     /// and find its weight.
     Common,
-    /// No routes pass it, and paths from it lead to switches for which another part alone chooses. So the choice waits until
-    /// these have been weighed. The part of the switch chooses, and the others do so for themselves if the switch is
-    /// [awaited](RolesTo::is_awaited).
-    Last,
+    /// No routes can pass it: it takes its first next hop.
+    Unused,
 }
 
 /// The roles of all switches towards one target.
@@ -65,20 +59,14 @@ impl RolesTo<'_> {
     /// The role of a switch that reaches the target.
     #[inline]
     pub(super) fn of(self, switch: SwitchIdx) -> Role {
-        let RoleBits { common, last, .. } = self.bits(switch);
+        let RoleBits { own, common } = self.bits(switch);
         if common & self.bit != 0 {
             Role::Common
-        } else if last & self.bit != 0 {
-            Role::Last
-        } else {
+        } else if own & self.bit != 0 {
             Role::Own
+        } else {
+            Role::Unused
         }
-    }
-
-    /// Returns true if a switch with the role [`Last`](Role::Last) depends on the weight of this one.
-    #[inline]
-    pub(super) fn is_awaited(self, switch: SwitchIdx) -> bool {
-        self.bits(switch).awaited & self.bit != 0
     }
 }
 
@@ -123,7 +111,7 @@ impl BatchRoles {
         let batch = dag.towards(first).batch();
         let of_sender = |&senders: &u64| RoleBits {
             own: if senders > 0 { u64::MAX } else { 0 },
-            ..RoleBits::default()
+            common: 0,
         };
         let mut roles = Self(senders.iter().map(of_sender).collect());
         for (number, &target) in targets.iter().enumerate() {
@@ -131,7 +119,6 @@ impl BatchRoles {
             roles.0[target].common |= 1 << number;
         }
         roles.follow_routes(fabric, batch, part_of);
-        roles.find_last(fabric, batch, part_of);
         roles
     }
 
@@ -167,52 +154,6 @@ impl BatchRoles {
                         queue.push_back(ends.to);
                     }
                 }
-            }
-        }
-    }
-
-    /// Finds the switches that no routes pass and that depend on weights which their part does not find.
-    fn find_last(
-        &mut self,
-        fabric: &Fabric,
-        batch: BatchOf<'_>,
-        part_of: &IdxVec<SwitchIdx, usize>,
-    ) {
-        let channels_from = |switch| {
-            let channels = fabric.channels_from(switch);
-            channels.map(|(channel, ends)| (batch.nearer[channel], ends.to))
-        };
-        let mut unused: Vec<(SwitchIdx, u64)> = Vec::new();
-        for (switch, bits) in self.0.iter_enumerated() {
-            let targets = channels_from(switch).fold(0, |all, (nearer, _)| all | nearer);
-            let targets = targets & !(bits.own | bits.common);
-            if targets != 0 {
-                unused.push((switch, targets));
-            }
-        }
-        let mut is_changed = true;
-        while is_changed {
-            is_changed = false;
-            for &(switch, targets) in &unused {
-                let last = channels_from(switch).fold(0, |last, (nearer, to)| {
-                    let next = self.0[to];
-                    let elsewhere = if part_of[to] == part_of[switch] {
-                        0
-                    } else {
-                        !next.common
-                    };
-                    last | (nearer & (next.last | elsewhere))
-                });
-                let bits = &mut self.0[switch];
-                let last = last & targets;
-                is_changed |= last & !bits.last != 0;
-                bits.last |= last;
-            }
-        }
-        for (switch, _) in unused {
-            let last = self.0[switch].last;
-            for (nearer, to) in channels_from(switch) {
-                self.0[to].awaited |= nearer & last;
             }
         }
     }

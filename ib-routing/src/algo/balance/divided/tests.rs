@@ -73,9 +73,7 @@ impl Chosen {
             let mut of_divided = choices.clone();
             for &pass in passes {
                 self.choose_whole(pass, &mut whole, &mut choices);
-                self.visit(&mut of_divided, |visits| {
-                    divided.pass(&self.fabric, pass, visits)
-                });
+                self.visit(&mut of_divided, |visits| divided.pass(pass, visits));
                 assert_eq!(
                     whole.load(),
                     divided.load(&self.fabric),

@@ -38,9 +38,12 @@ impl Reference {
         let mut chosen = Vec::new();
         for switch in towards.switches().rev() {
             let mut channels = Vec::new();
+            let is_unused = flow[switch].iter().all(|&routes| routes == 0);
             for tree in 0..group.count {
                 let key = |hop: &&NextHop| weight[hop.to()] + self.load[hop.channel];
-                let hop = towards.next_hops(switch).iter().min_by_key(key).unwrap();
+                let mut hops = towards.next_hops(switch).iter();
+                let lightest = || hops.clone().min_by_key(key);
+                let hop = if is_unused { hops.next() } else { lightest() }.unwrap();
                 let routes = flow[switch][tree];
                 self.load[hop.channel] += routes;
                 flow[hop.to()][tree] += routes;
