@@ -1,8 +1,8 @@
 //! Trees of shortest paths towards all LIDs, balanced against each other.
 //!
 //! Each tree is chosen by the load of those before it, so the early ones would choose blindly. Where switches
-//! with CAs are joined directly (tori, dragonflies), a tree that is not yet chosen is therefore expected to
-//! split its routes evenly over all shortest paths. If all channels bear alike then, as on tori, nothing is better
+//! with CAs are joined directly (tori, dragonflies), and where all CAs of a switch share one tree, a tree that is not yet
+//! chosen is therefore expected to split its routes evenly over all shortest paths. If all channels bear alike then, as on tori, nothing is better
 //! than that split, and every switch keeps as close to it as whole trees allow. If some channels bear more than others in
 //! the end, the busiest are [relieved](Hotspots).
 //!
@@ -66,12 +66,12 @@ pub fn rounds(choices: usize) -> usize {
     (EFFORT / choices.max(1)).clamp(FEW_ROUNDS, ROUNDS)
 }
 
-/// Detours that there is time for in a round of so many choices. In a large network that is not direct most of the gain comes
-/// first, so that a third of them do.
+/// Detours that there is time for in a round of so many choices. In a large network where routes do not [spread](Demands::spread)
+/// most of the gain comes first, so that a third of them do.
 #[must_use]
-pub fn room(choices: usize, is_direct: bool) -> usize {
+pub fn room(choices: usize, spread: bool) -> usize {
     match rounds(choices) {
-        1 if !is_direct => choices / 3,
+        1 if !spread => choices / 3,
         rounds => choices.max(EFFORT / rounds),
     }
 }
@@ -118,7 +118,7 @@ pub struct Balance<'a> {
     fabric: &'a Fabric,
     dag: &'a ShortestPathDag,
     demands: &'a Demands,
-    /// Next hops of switches that have many; none in a direct network.
+    /// Next hops of switches that have many; none where routes spread.
     fans: Fans,
     choices: Choices,
     chooser: Chooser,
@@ -129,21 +129,21 @@ pub struct Balance<'a> {
 enum Chooser {
     /// One thread, for all switches.
     Whole(Box<TreeChooser>),
-    /// Several threads. Direct networks have few switches of the same distance from a target, so they are not divided.
+    /// Several threads. Where routes spread, the choice of a switch depends on those of all others, so no switches are divided.
     Divided(Box<Divided>),
 }
 
 impl Chooser {
     fn new(workers: usize, fabric: &Fabric, dag: &ShortestPathDag, demands: &Demands) -> Self {
-        let (senders, is_direct) = (&demands.senders, demands.is_direct(fabric));
+        let (senders, spread) = (&demands.senders, demands.spread(fabric));
         let most = workers.min(fabric.num_switches() / parts::SMALLEST);
-        if !is_direct && most > 1 {
+        if !spread && most > 1 {
             let parts = Parts::new(fabric, senders, most);
             if parts.count > 1 {
                 return Self::Divided(Box::new(Divided::new(workers, fabric, dag, senders, parts)));
             }
         }
-        Self::Whole(Box::new(TreeChooser::new(fabric, senders, is_direct)))
+        Self::Whole(Box::new(TreeChooser::new(fabric, senders, spread)))
     }
 }
 
@@ -158,7 +158,7 @@ impl<'a> Balance<'a> {
     ) -> Self {
         let mut balance = Self::empty(workers, fabric, dag, demands);
         let rounds = rounds(balance.choices.len());
-        let (is_large, expects) = (rounds == 1, demands.is_direct(fabric));
+        let (is_large, expects) = (rounds == 1, demands.spread(fabric));
         // Several trees at once are faster. Where the fabric is not even, they tend to take the same channels.
         let several = is_large && (expects || is_regular(fabric, &demands.senders));
         let side_by_side = if several { SIDE_BY_SIDE } else { 1 };
@@ -234,13 +234,12 @@ impl<'a> Balance<'a> {
         dag: &'a ShortestPathDag,
         demands: &'a Demands,
     ) -> Self {
-        let is_direct = demands.is_direct(fabric);
         Self {
             threads: workers,
             fabric,
             dag,
             demands,
-            fans: if is_direct {
+            fans: if demands.spread(fabric) {
                 Fans::default()
             } else {
                 dag.fans(fabric)

@@ -18,6 +18,8 @@ pub struct Demands {
     pub senders: IdxVec<SwitchIdx, u64>,
     /// The trees towards CAs, target by target, and then those towards switches without CAs.
     pub trees: Vec<Demand>,
+    /// True if all CAs of a switch share one tree.
+    tree_per_switch: bool,
 }
 
 /// A tree that is asked for.
@@ -67,6 +69,7 @@ impl Demands {
         Self {
             senders: senders(fabric, lids),
             trees,
+            tree_per_switch,
         }
     }
 
@@ -75,6 +78,18 @@ impl Demands {
         for demand in &mut self.trees {
             demand.weight = demand.lids.len() as u64;
         }
+    }
+
+    /// Returns true if the routes of a tree had better take different channels as long as they can, and false if they had better
+    /// meet early.
+    ///
+    /// Each LID of a CA in a fat tree has its own tree, whose routes meet behind some root in any case. If they meet earlier,
+    /// other trees find more channels free. They must spread in a [direct](is_direct) network, where they come from all
+    /// directions, and where one tree carries all routes to a switch: if these met early, all would take one of the channels
+    /// to that switch.
+    #[must_use]
+    pub fn spread(&self, fabric: &Fabric) -> bool {
+        self.tree_per_switch || self.is_direct(fabric)
     }
 
     /// Returns [`is_direct`] for these senders.

@@ -18,7 +18,7 @@ use crate::{
         channel_graph::DependencyLayout,
         choices::Choices,
         demands::Demands,
-        lanes::{Lanes, up_down_order},
+        lanes::{Lanes, NO_LANE, up_down_order},
         parallel,
         shortest_path_dag::{ShortestPathDag, Tree},
         tree_lanes::TreeLanes,
@@ -26,7 +26,7 @@ use crate::{
     engine::SharedEngine,
     error::RouteError,
     fabric::Fabric,
-    index::{ChannelIdx, IdxVec},
+    index::{ChannelIdx, IdxVec, SwitchIdx},
     lid::LidMap,
     options::RouteOptions,
     routes::{Routes, SlTable},
@@ -40,7 +40,7 @@ pub enum TreeStrategy {
     Balanced,
     /// The first channel by port everywhere: dimension order, on grids.
     ByPort,
-    /// Trees reuse the turns of earlier ones: more load, fewer lanes.
+    /// Trees reuse the turns of earlier ones: more load, fewer lanes. It is of no use where balanced trees fit one lane.
     ReuseTurns,
 }
 
@@ -49,9 +49,9 @@ pub enum TreeStrategy {
 pub enum Objective {
     /// The lowest load.
     Load,
-    /// The lowest load on no more lanes than [`TreeStrategy::ByPort`] needs.
+    /// The lowest load on no more lanes than [`TreeStrategy::ByPort`] needs for the paths that must fit.
     LoadOnFewLanes,
-    /// The fewest lanes, then the lowest load.
+    /// The fewest lanes for the paths that must fit, then the lowest load.
     Lanes,
 }
 
@@ -63,7 +63,7 @@ pub struct LayeredConfig {
     /// One tree for all LIDs at a switch, and not one for each.
     pub tree_per_switch: bool,
     /// The strategies to try first, and those to try if all of these need too many lanes. Among equal results the first
-    /// strategy counts, and [`TreeStrategy::ReuseTurns`] the last.
+    /// strategy counts. [`TreeStrategy::Balanced`] is the first of all, and [`TreeStrategy::ReuseTurns`] the last.
     pub strategies: [&'static [TreeStrategy]; 2],
     /// The measure of the best result.
     pub objective: Objective,
@@ -116,10 +116,24 @@ struct Found<'a> {
     strategy: TreeStrategy,
     /// The highest of all channels.
     load: u64,
+    trees: Trees<'a>,
+    layers: Layers,
+}
+
+impl Found<'_> {
+    /// Returns true if the trees were chosen by load and fit one lane, so that no others need fewer.
+    fn is_by_load_on_one_lane(&self) -> bool {
+        self.strategy == TreeStrategy::Balanced && self.layers.counted == 1
+    }
+}
+
+/// The lanes of all paths.
+struct Layers {
+    /// Number of lanes that the paths which must fit use: it is what the objective counts.
+    counted: u8,
     /// Number of lanes in use.
     used: u8,
-    trees: Trees<'a>,
-    lanes: TreeLanes,
+    of_trees: TreeLanes,
 }
 
 /// A result for each of some strategies; `None` where the lanes do not suffice, or where it cannot be taken.
@@ -198,25 +212,14 @@ impl Run<'_> {
         (results, others)
     }
 
-    /// The results of some strategies. Trees that reuse turns are looked at last: they take the longest to choose, and most
-    /// often exceed the limits early.
+    /// The results of some strategies, one after the other. On most networks that are not direct the first one ends the search:
+    /// trees that are chosen by load fit one lane there.
     fn in_turn(&self, strategies: &[TreeStrategy]) -> Results<'_> {
         let limits = Limits::new();
-        let (last, first): (Vec<_>, Vec<_>) = strategies
-            .iter()
-            .partition(|&&strategy| strategy == TreeStrategy::ReuseTurns);
-        // Each strategy leaves a thread to each of the others.
-        let all = parallel::workers(self.threads, self.fabric.num_switches());
-        let workers = (all + 1).saturating_sub(first.len());
-        let mut results = parallel::map(self.threads, first.len(), |at| {
-            self.result(*first.get(at)?, workers, &limits)
-        });
-        // A result that came before that by ports did not set its limit.
-        for found in results.iter().flatten() {
-            self.limit(found.strategy, Some(found), &limits);
-        }
-        results.extend(last.into_iter().map(|last| self.result(last, all, &limits)));
-        results
+        let workers = parallel::workers(self.threads, self.fabric.num_switches());
+        let strategies = strategies.iter();
+        let results = strategies.map(|&strategy| self.result(strategy, workers, &limits));
+        results.collect()
     }
 
     /// The best of some results by the configuration's objective.
@@ -226,25 +229,28 @@ impl Run<'_> {
             .iter()
             .find(|found| found.strategy == TreeStrategy::ByPort);
         let lanes = self.most_lanes(by_port);
-        results.retain(|found| found.used <= lanes);
+        let reuses = |found: &Found<'_>| found.strategy == TreeStrategy::ReuseTurns;
+        // A thread may have chosen trees that reuse turns before it could know that they are needless.
+        let fits_one = results.iter().any(Found::is_by_load_on_one_lane);
+        results.retain(|found| found.layers.counted <= lanes && !(fits_one && reuses(found)));
         results
             .into_iter()
-            .min_by_key(|found| self.rank(found.used, found.load))
+            .min_by_key(|found| self.rank(found.layers.counted, found.load))
     }
 
     /// The most lanes that a result may use, by that of [`TreeStrategy::ByPort`].
     fn most_lanes(&self, by_port: Option<&Found<'_>>) -> u8 {
         match (self.config.objective, by_port) {
-            (Objective::LoadOnFewLanes, Some(found)) => found.used,
+            (Objective::LoadOnFewLanes, Some(found)) => found.layers.counted,
             _ => u8::MAX,
         }
     }
 
     /// The measure of a result: the lowest is the best, and the first among equals.
-    fn rank(&self, used: u8, load: u64) -> (u8, u64) {
+    fn rank(&self, lanes: u8, load: u64) -> (u8, u64) {
         match self.config.objective {
             Objective::Load | Objective::LoadOnFewLanes => (0, load),
-            Objective::Lanes => (used, load),
+            Objective::Lanes => (lanes, load),
         }
     }
 
@@ -263,14 +269,17 @@ impl Run<'_> {
         if strategy == TreeStrategy::ByPort {
             limits.set_lanes(self.most_lanes(found));
         }
+        if let Some(found) = found.filter(|found| found.is_by_load_on_one_lane()) {
+            limits.set_load_on_one_lane(found.load);
+        }
         let most_lanes = match self.config.objective {
             Objective::LoadOnFewLanes => limits.lanes(),
             Objective::Load | Objective::Lanes => Some(u8::MAX),
         };
         if let (Some(found), Some(most_lanes)) = (found, most_lanes)
-            && found.used <= most_lanes
+            && found.layers.counted <= most_lanes
         {
-            limits.lower_rank(self.rank(found.used, found.load));
+            limits.lower_rank(self.rank(found.layers.counted, found.load));
         }
     }
 
@@ -296,13 +305,16 @@ impl Run<'_> {
         balance: Balance<'a>,
         limits: &Limits,
     ) -> Option<Found<'a>> {
-        let (used, lanes) = Layering::new(self, &balance, limits).layer()?;
+        let load = max_load(&balance.load());
+        if limits.have_one_lane_below(load) {
+            return None;
+        }
+        let layers = Layering::new(self, &balance, limits).layer()?;
         Some(Found {
             strategy,
-            load: max_load(&balance.load()),
-            used,
+            load,
             trees: Trees::Balanced(Box::new(balance)),
-            lanes,
+            layers,
         })
     }
 
@@ -317,7 +329,8 @@ impl Run<'_> {
         } = self;
         let mut lanes = self.lanes();
         let mut choices = Choices::new(fabric, &demands.trees);
-        let mut lanes_of_trees = TreeLanes::new(demands.trees.len());
+        let mut of_trees = TreeLanes::new(demands.trees.len());
+        let mut counted = 1;
         let mut load = IdxVec::filled(fabric.channels().len(), 0);
         let mut highest = 0;
         let (mut tree, mut flow) = (Tree::default(), IdxVec::new());
@@ -331,22 +344,31 @@ impl Run<'_> {
                 load[channel] += routes * demand.weight;
                 highest = highest.max(load[channel]);
             });
+            let must_fit = |switch: SwitchIdx| {
+                config.with_switches || demand.is_to_cas && demands.senders[switch] > 0
+            };
+            let here = lanes.of_tree().iter_enumerated();
+            let here = here.filter(|&(switch, &lane)| lane != NO_LANE && must_fit(switch));
+            counted = here.fold(counted, |most, (_, &lane)| most.max(lane + 1));
             // Neither lanes nor load become less with more trees.
-            let rank = self.rank(lanes.used(), highest);
-            if !limits.allow(lanes.used(), rank) {
+            let is_allowed = limits.allow(counted, self.rank(counted, highest));
+            if limits.have_one_lane() || !is_allowed {
                 return None;
             }
             for &switch in tree.order() {
                 choices.set(number, switch, tree.channel(switch));
             }
-            lanes_of_trees.note(number, lanes.of_tree());
+            of_trees.note(number, lanes.of_tree());
         }
         Some(Found {
             strategy: TreeStrategy::ReuseTurns,
             load: highest,
-            used: lanes.used(),
             trees: Trees::Grown(choices),
-            lanes: lanes_of_trees,
+            layers: Layers {
+                counted,
+                used: lanes.used(),
+                of_trees,
+            },
         })
     }
 
@@ -361,13 +383,14 @@ impl Run<'_> {
         } = self;
         let mut routes = Routes::new_on(*threads, config.engine, fabric, self.lids);
         routes.set_exits(self.lids);
-        let choices = found.trees.choices();
+        let Found { trees, layers, .. } = found;
+        let choices = trees.choices();
         choices.install(*threads, fabric, &demands.trees, &mut routes);
         // The service levels take as much memory as the choices.
-        drop(found.trees);
+        drop(trees);
         let start = Sl::try_new(config.first_lane).unwrap_or_default();
-        let sls = if found.used > 1 {
-            SlTable::BySwitch(found.lanes.service_levels(
+        let sls = if layers.used > 1 {
+            SlTable::BySwitch(layers.of_trees.service_levels(
                 *threads,
                 start,
                 fabric.num_switches(),
@@ -377,7 +400,7 @@ impl Run<'_> {
         } else {
             SlTable::Uniform(start)
         };
-        routes.set_lanes(sls, VlMap::default(), config.first_lane + found.used);
+        routes.set_lanes(sls, VlMap::default(), config.first_lane + layers.used);
         routes
     }
 }

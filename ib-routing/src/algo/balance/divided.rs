@@ -119,7 +119,7 @@ impl Divided {
     /// Visits of the first run, which one thread makes, and of the others: it takes little time beside them to let threads start.
     const RUNS: [usize; 2] = [8, 256];
 
-    /// Choosers for parts of a network that is not direct, for trees of `dag`. All threads of this pool are
+    /// Choosers for parts of a fabric where routes meet early, for trees of `dag`. All threads of this pool are
     /// `threads`.
     pub(super) fn new(
         threads: usize,

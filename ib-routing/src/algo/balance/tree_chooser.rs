@@ -24,7 +24,7 @@ use crate::{
 /// Trees that are chosen side by side, at most.
 pub(super) const SIDE_BY_SIDE: usize = 4;
 
-/// Bits of a load behind the point in a direct network: expected routes are fractions.
+/// Bits of a load behind the point where routes spread: expected routes are fractions.
 const FRACTION: u32 = 6;
 
 /// Routes of each tree of a group.
@@ -60,7 +60,7 @@ pub(super) struct Visit<'a> {
     pub(super) group: Group,
     /// The shortest paths to the group's target.
     pub(super) towards: DagTo<'a>,
-    /// Next hops of switches that have many; none in a direct network.
+    /// Next hops of switches that have many; none where routes spread.
     pub(super) fans: &'a BatchFans,
     /// The choices in the group's trees.
     pub(super) choices: ChoiceBlock<'a>,
@@ -191,15 +191,15 @@ pub(super) struct TreeChooser {
     flow: IdxVec<SwitchIdx, TreeRoutes>,
     /// Expected routes that pass each switch.
     expected: IdxVec<SwitchIdx, u64>,
-    /// Load along the lightest path from each switch; in a network that is not direct with [`NO_LOAD`], or [`NOT_NEARER`].
+    /// Load along the lightest path from each switch; where routes meet early with [`NO_LOAD`], or [`NOT_NEARER`].
     weight: IdxVec<SwitchIdx, u64>,
     /// The weights of the level at hand.
     weights_here: Vec<u64>,
     keys: Vec<u64>,
     lightest: Lightest,
-    /// Switches with CAs are joined directly.
-    is_direct: bool,
-    /// Bits of all routes behind the point: [`FRACTION`] in a direct network. In others they are 0, and leave room for the
+    /// The routes of a tree [spread](crate::algo::demands::Demands::spread), and do not meet early.
+    spread: bool,
+    /// Bits of all routes behind the point: [`FRACTION`] where routes spread. Elsewhere they are 0, and leave room for the
     /// [numbers](NUMBER_BITS) of next hops.
     point: u32,
 }
@@ -238,13 +238,13 @@ impl Start {
 }
 
 impl TreeChooser {
-    pub(super) fn new(fabric: &Fabric, senders: &IdxVec<SwitchIdx, u64>, is_direct: bool) -> Self {
+    pub(super) fn new(fabric: &Fabric, senders: &IdxVec<SwitchIdx, u64>, spread: bool) -> Self {
         let switches = fabric.num_switches();
         let channels = fabric.channels().len();
         let first = fabric.switches().indices();
         Self {
             load: IdxVec::filled(channels, 0),
-            splits: IdxVec::filled(if is_direct { channels } else { 0 }, Split::default()),
+            splits: IdxVec::filled(if spread { channels } else { 0 }, Split::default()),
             to: fabric.channels().iter().map(|channel| channel.to).collect(),
             first: first.map(|switch| fabric.channel_range(switch).0).collect(),
             // There are fewer than 2^16 LIDs.
@@ -256,8 +256,8 @@ impl TreeChooser {
             weights_here: Vec::new(),
             keys: Vec::new(),
             lightest: Lightest::new(switches),
-            is_direct,
-            point: if is_direct { FRACTION } else { NUMBER_BITS },
+            spread,
+            point: if spread { FRACTION } else { NUMBER_BITS },
         }
     }
 
@@ -323,10 +323,9 @@ impl TreeChooser {
     }
 
     /// Chooses the trees of a group: the farthest switches first, each by the load along the lightest path
-    /// behind a next hop and, in a direct network, by the routes of the same tree that pass it already. In fat
-    /// trees, where routes meet anyway, it is better to let them take the same channels early.
+    /// behind a next hop and, where routes spread, by those of the same tree that pass it already.
     pub(super) fn choose(&mut self, visit: Visit<'_>) {
-        if self.is_direct {
+        if self.spread {
             return self.choose_by_load(visit, iter::repeat(0));
         }
         self.begin_weights(visit);
@@ -343,7 +342,7 @@ impl TreeChooser {
         self.choose_by_load(visit, shares.iter().rev().copied());
     }
 
-    /// Chooses the trees of a group in a direct network. `shares` are taken from the load of each switch's next hops, the
+    /// Chooses the trees of a group whose routes spread. `shares` are taken from the load of each switch's next hops, the
     /// nearest switch first.
     #[inline(always)]
     fn choose_by_load(&mut self, visit: Visit<'_>, shares: impl Iterator<Item = u64>) {
@@ -367,7 +366,7 @@ impl TreeChooser {
         self.weight[visit.group.target] = NO_LOAD;
     }
 
-    /// Weighs switches of a network that is not direct, which are equally far from the target. Those that their next hops
+    /// Weighs switches that are equally far from the target, where routes meet early. Those that their next hops
     /// lead to must have their weights.
     #[inline(always)]
     pub(super) fn weigh(&mut self, visit: Visit<'_>, switches: &[SwitchIdx]) {
@@ -404,7 +403,7 @@ impl TreeChooser {
         }
     }
 
-    /// Chooses the next hops of switches in a network that is not direct. The switches that they lead to must have been
+    /// Chooses the next hops of switches where routes meet early. The switches that they lead to must have been
     /// [weighed](Self::weigh), and all that lead to them must have their next hops. A switch that no routes pass takes its
     /// first one.
     #[inline(always)]
@@ -425,10 +424,10 @@ impl TreeChooser {
         }
     }
 
-    /// Gives each tree the lightest of a few next hops. `DIRECT` is [`is_direct`](Self::is_direct): what only direct networks
-    /// need takes no time in others.
+    /// Gives each tree the lightest of a few next hops. `SPREAD` is [`spread`](Self::spread): what only routes that spread need
+    /// takes no time elsewhere.
     #[inline(always)]
-    fn assign_to_few<const DIRECT: bool>(
+    fn assign_to_few<const SPREAD: bool>(
         &mut self,
         switch: SwitchIdx,
         next_hops: &[NextHop],
@@ -436,11 +435,11 @@ impl TreeChooser {
     ) {
         match next_hops.len() {
             1 => self.assign_to_only(switch, next_hops, places),
-            2 => self.assign_to::<DIRECT, 2>(switch, next_hops, places),
-            3 => self.assign_to::<DIRECT, 3>(switch, next_hops, places),
-            4 => self.assign_to::<DIRECT, 4>(switch, next_hops, places),
-            5 => self.assign_to::<DIRECT, 5>(switch, next_hops, places),
-            _ => self.assign_to::<DIRECT, 6>(switch, next_hops, places),
+            2 => self.assign_to::<SPREAD, 2>(switch, next_hops, places),
+            3 => self.assign_to::<SPREAD, 3>(switch, next_hops, places),
+            4 => self.assign_to::<SPREAD, 4>(switch, next_hops, places),
+            5 => self.assign_to::<SPREAD, 5>(switch, next_hops, places),
+            _ => self.assign_to::<SPREAD, 6>(switch, next_hops, places),
         }
     }
 
@@ -469,7 +468,7 @@ impl TreeChooser {
 
     /// Gives each tree the lightest of `LEN` next hops.
     #[inline]
-    fn assign_to<const DIRECT: bool, const LEN: usize>(
+    fn assign_to<const SPREAD: bool, const LEN: usize>(
         &mut self,
         switch: SwitchIdx,
         next_hops: &[NextHop],
@@ -484,7 +483,7 @@ impl TreeChooser {
         }
         let before = keys;
         // What passes in one tree does not depend on where the others go.
-        let passing = next_hops.map(|next_hop| match DIRECT {
+        let passing = next_hops.map(|next_hop| match SPREAD {
             true => self.flow[next_hop.to()],
             false => TreeRoutes::default(),
         });
@@ -502,7 +501,7 @@ impl TreeChooser {
         }
     }
 
-    /// As [`assign_to`](Self::assign_to), for any number of next hops in a direct network.
+    /// As [`assign_to`](Self::assign_to), for any number of next hops where routes spread.
     fn assign_to_many(&mut self, switch: SwitchIdx, next_hops: &[NextHop], places: &[Choice]) {
         let Self {
             load,
@@ -539,7 +538,7 @@ impl TreeChooser {
         }
     }
 
-    /// As [`assign_to`](Self::assign_to), for [`MANY`] next hops in a network that is not direct.
+    /// As [`assign_to`](Self::assign_to), for [`MANY`] next hops where routes meet early.
     #[inline(always)]
     fn assign_to_lightest(&mut self, switch: SwitchIdx, fan: Fan<'_>, places: &[Choice]) {
         match places.first_chunk::<SIDE_BY_SIDE>() {

@@ -7,7 +7,7 @@
 use alloc::vec::Vec;
 use core::mem;
 
-use super::{Run, limits::Limits};
+use super::{Layers, Run, limits::Limits};
 use crate::{
     algo::{
         balance::Balance,
@@ -37,6 +37,10 @@ enum From {
 struct Job {
     number: usize,
     from: From,
+}
+
+fn jobs(from: From, trees: impl Iterator<Item = usize>) -> Vec<Job> {
+    trees.map(|number| Job { number, from }).collect()
 }
 
 /// A tree, and the forecast of its lanes.
@@ -69,28 +73,26 @@ impl<'a> Layering<'a> {
         }
     }
 
-    /// The number of lanes in use, and those of all paths; `None` if the lanes do not suffice, or if the
-    /// result becomes needless.
-    pub(super) fn layer(mut self) -> Option<(u8, TreeLanes)> {
-        let trees = self.run.demands.trees.iter().enumerate();
-        let jobs = trees.map(|(number, demand)| Job {
-            number,
-            from: if demand.is_to_cas {
-                From::Cas
+    /// The lanes of all paths; `None` if the lanes do not suffice, or if the result becomes needless.
+    pub(super) fn layer(mut self) -> Option<Layers> {
+        let (run, trees) = (self.run, self.run.demands.trees.iter().enumerate());
+        let (to_cas, others): (Vec<_>, Vec<_>) = trees.partition(|(_, demand)| demand.is_to_cas);
+        let numbers = |trees: Vec<(usize, _)>| trees.into_iter().map(|(number, _)| number);
+        self.layer_all(&jobs(From::Cas, numbers(to_cas)))?;
+        let of_cas = self.lanes.used();
+        self.layer_all(&jobs(From::All, numbers(others)))?;
+        let open = mem::take(&mut self.open);
+        self.layer_all(&jobs(From::Switches, open.into_iter()))?;
+        let used = self.lanes.used();
+        Some(Layers {
+            counted: if run.config.with_switches {
+                used
             } else {
-                From::All
+                of_cas
             },
-        });
-        let jobs: Vec<Job> = jobs.collect();
-        self.layer_all(&jobs)?;
-        let open = mem::take(&mut self.open).into_iter();
-        let jobs = open.map(|number| Job {
-            number,
-            from: From::Switches,
-        });
-        let jobs: Vec<Job> = jobs.collect();
-        self.layer_all(&jobs)?;
-        Some((self.lanes.used(), self.lanes_of_trees))
+            used,
+            of_trees: self.lanes_of_trees,
+        })
     }
 
     /// Gives lanes to trees, one after the other; `None` as for [`layer`](Self::layer).

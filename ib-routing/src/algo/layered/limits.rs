@@ -18,7 +18,12 @@ pub(super) struct Limits {
     lanes: AtomicU8,
     /// The rank must be below this.
     rank: AtomicU32,
+    /// The load of trees that were chosen by load and fit one lane, or [`NO_LOAD`].
+    load_on_one_lane: AtomicU32,
 }
+
+/// No load, or one that is too high to be a limit.
+const NO_LOAD: u32 = u32::MAX;
 
 impl Limits {
     /// No result is known.
@@ -28,6 +33,7 @@ impl Limits {
             has_lanes: AtomicBool::new(false),
             lanes: AtomicU8::new(u8::MAX),
             rank: AtomicU32::new(u32::MAX),
+            load_on_one_lane: AtomicU32::new(NO_LOAD),
         }
     }
 
@@ -56,6 +62,23 @@ impl Limits {
     /// A result of this rank is there.
     pub(super) fn lower_rank(&self, rank: (u8, u64)) {
         self.rank.fetch_min(packed(rank), Relaxed);
+    }
+
+    /// Trees that were chosen by load fit one lane, with this highest load.
+    pub(super) fn set_load_on_one_lane(&self, load: u64) {
+        let load = u32::try_from(load).unwrap_or(NO_LOAD);
+        self.load_on_one_lane.store(load, Relaxed);
+    }
+
+    /// Returns true if trees that were chosen by load fit one lane.
+    pub(super) fn have_one_lane(&self) -> bool {
+        self.have_one_lane_below(u64::MAX)
+    }
+
+    /// Returns true if trees that were chosen by load fit one lane, with no more load than this.
+    pub(super) fn have_one_lane_below(&self, load: u64) -> bool {
+        let limit = self.load_on_one_lane.load(Relaxed);
+        limit != NO_LOAD && u64::from(limit) <= load
     }
 
     /// Returns true if a result that needs so many lanes, and has this rank or a higher one, can be taken.
