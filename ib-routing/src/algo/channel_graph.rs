@@ -146,8 +146,11 @@ struct OrderEntry {
     next: ChannelIdx,
 }
 
-/// Room between neighbours: a place is split this many times before all labels are dealt anew.
+/// Room between neighbours at first.
 const GAP: u64 = 1 << 40;
+
+/// Room between neighbours, at least, where labels are assigned again: enough to halve it twenty times.
+const ROOM: u64 = 1 << 20;
 
 /// End of the order's list.
 const NONE: ChannelIdx = ChannelIdx(u32::MAX);
@@ -419,8 +422,39 @@ impl ChannelGraph {
         if let Some(place) = self.order.find_mut(next) {
             place.previous = before;
         }
-        if step == 0 || label > u64::MAX / 2 {
+        if label > u64::MAX / 2 {
             self.assign_labels(before);
+        } else if step == 0 {
+            self.assign_labels_around(moved);
+        }
+    }
+
+    /// Assigns labels again to neighbours in the order, and to as many around them as have [`ROOM`] together.
+    fn assign_labels_around(&mut self, channels: &[ChannelIdx]) {
+        let (Some(&first), Some(&last)) = (channels.first(), channels.last()) else {
+            return;
+        };
+        let (mut first, mut last, mut count) = (first, last, channels.len() as u64);
+        loop {
+            let (before, after) = (self.order[first].previous, self.order[last].next);
+            let low = self.order.find(before).map_or(0, |place| place.label);
+            let high = self.order.find(after).map(|place| place.label);
+            let high = high.unwrap_or(low + GAP * (count + 1));
+            let step = (high - low) / (count + 1);
+            if step >= ROOM || (before, after) == (NONE, NONE) {
+                return self.assign_labels_from(first, count, low, step);
+            }
+            // To double the range each time makes the way to its ends no longer than the range itself.
+            let more = count;
+            for _ in 0..more {
+                let (before, after) = (self.order[first].previous, self.order[last].next);
+                for (end, neighbour) in [(&mut first, before), (&mut last, after)] {
+                    if neighbour != NONE {
+                        *end = neighbour;
+                        count += 1;
+                    }
+                }
+            }
         }
     }
 
@@ -433,10 +467,18 @@ impl ChannelGraph {
                 break;
             };
         }
-        let mut label = GAP;
-        while let Some(place) = self.order.find_mut(channel) {
+        self.assign_labels_from(channel, u64::MAX, 0, GAP);
+    }
+
+    /// Assigns labels to a channel and those after it, `count` at most: the first one is a `step` above `low`.
+    fn assign_labels_from(&mut self, mut channel: ChannelIdx, count: u64, low: u64, step: u64) {
+        let mut label = low;
+        for _ in 0..count {
+            let Some(place) = self.order.find_mut(channel) else {
+                return;
+            };
+            label += step;
             place.label = label;
-            label += GAP;
             channel = place.next;
         }
     }

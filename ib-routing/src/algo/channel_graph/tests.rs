@@ -94,6 +94,46 @@ fn a_dependency_is_refused_exactly_if_it_closes_a_cycle() {
     assert!(refused > 20 && admitted.len() > 100);
 }
 
+/// Channels that move to the same place again and again halve the room there each time.
+#[test]
+fn labels_agree_with_the_order_wherever_channels_move() {
+    let spec: FabricSpec = "torus:4x4,hosts=1".parse().unwrap();
+    let fabric = spec.build().unwrap();
+    let layout = Arc::new(DependencyLayout::new(&fabric));
+    let mut order: Vec<ChannelIdx> = fabric.channels().indices().collect();
+    let len = order.len();
+    // The place to which channels move, and how many move at once.
+    for (to, count) in [
+        (0, 1),
+        (1, 1),
+        (len / 2, 1),
+        (len / 3, 5),
+        (len, 1),
+        (len, 7),
+    ] {
+        let mut graph = ChannelGraph::new(&layout, &order);
+        for round in 0..500 {
+            let from = round * 13 % (len - count);
+            let moved: Vec<ChannelIdx> = order.drain(from..from + count).collect();
+            moved.iter().for_each(|&channel| graph.unlink(channel));
+            let to = to.min(order.len());
+            let at = |place: usize| order.get(place).copied().unwrap_or(NONE);
+            graph.link(at(to.wrapping_sub(1)), &moved, at(to));
+            order.splice(to..to, moved);
+            let places = order.iter().map(|&channel| graph.place(channel));
+            assert!(places.is_sorted_by(|one, next| one < next), "{to}, {count}");
+            let entries = order.iter().map(|&channel| graph.order[channel]);
+            let before = [NONE].into_iter().chain(order.iter().copied());
+            let after = order.iter().skip(1).copied().chain([NONE]);
+            assert!(
+                entries
+                    .map(|entry| (entry.previous, entry.next))
+                    .eq(before.zip(after))
+            );
+        }
+    }
+}
+
 #[test]
 fn a_set_lists_what_any_of_its_parts_has() {
     let (fabric, round) = ring();
