@@ -3,7 +3,10 @@
 //! Works on any fabric, connected or not. All LIDs at a switch share its tree, so a pair of switches
 //! has one path and one service level. Trees are chosen by load, by ports and by the turns of earlier
 //! ones. Those by ports are LASH as published, and of the three the least busy count that need no more
-//! lanes than these: neither load nor lanes are ever more than its own.
+//! lanes than these: neither load nor lanes are ever more than its own. Trees by the turns of earlier ones
+//! are not tried where those by load fit one lane, as on fat trees.
+//! Lanes are counted for paths between CAs. Those from and to switches, which carry little, get more lanes
+//! if they need them and there are any.
 //! With `do_mesh_analysis` the fewest lanes count, and trees are not chosen by load: what it is meant
 //! for, meshes and tori, has trees that need fewer lanes. Time O(switches * channels).
 //! Source: Skeie, Lysne and Theiss, "Layered Shortest Path (LASH) Routing in Irregular System Area

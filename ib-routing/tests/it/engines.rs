@@ -120,6 +120,28 @@ fn no_link_of_a_damaged_fat_tree_bears_far_more_than_it_must() {
     }
 }
 
+/// All CAs of a switch share one tree: if its routes met early, one link to the switch would bear nearly all of them.
+#[test]
+fn lash_spreads_the_routes_to_a_switch_over_its_links() {
+    for (spec, percent) in [
+        ("fat-tree:radix=12,levels=3", 0.0),
+        ("fat-tree:radix=12,levels=3", 3.0),
+        ("fat-tree:radix=12,levels=3", 10.0),
+        ("fat-tree:radix=16,levels=3,oversub=2", 0.0),
+        ("fat-tree:radix=18,levels=3", 0.0),
+        ("fat-tree:radix=18,levels=3", 3.0),
+        ("fat-tree:radix=18,levels=3", 10.0),
+    ] {
+        let fabric = remove_links(&generated(spec), percent, 1);
+        let least = least_load(&fabric);
+        let report = route(&engine::LASH, &fabric).unwrap();
+        let max = report.link_load.max;
+        let name = format!("{spec} without {percent} %");
+        assert!(max <= least * 2, "{name}: {max}, {least}");
+        assert!(report.is_clean() && report.vls == 1, "{name}");
+    }
+}
+
 /// No branch of these trees has a twentieth of the CAs, so leaves are equally far from nearly all CAs as roots are.
 #[test]
 fn updn_finds_the_roots_of_trees_with_many_branches() {

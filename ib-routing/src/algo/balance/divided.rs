@@ -366,7 +366,7 @@ impl Part {
             unused,
             ..
         } = self;
-        let own_visit = own_visit(*number, unused, shared);
+        let choose_common = chooser_of_common(*number, unused, shared);
         let switches = lists.common_from_roots();
         for routes in shared.exchange.routes_of_others(stage, *number) {
             for &place in &lists.up_to_roots {
@@ -377,8 +377,7 @@ impl Part {
         }
         for &place in lists.up_to_roots.iter().rev() {
             if let Some(&switch) = switches.get(place) {
-                let visit = own_visit(visit, work, switch);
-                work.at(chooser, visit, iter::once(switch));
+                choose_common(visit, work, chooser, switch);
             }
         }
     }
@@ -392,7 +391,7 @@ impl Part {
             unused,
             ..
         } = self;
-        let own_visit = own_visit(*number, unused, shared);
+        let choose_common = chooser_of_common(*number, unused, shared);
         let switches = lists.common_behind_roots();
         for routes in shared.exchange.routes_of_others(stage, *number) {
             for (place, &switch) in switches.iter().enumerate() {
@@ -400,8 +399,7 @@ impl Part {
             }
         }
         for &switch in switches.iter().rev() {
-            let visit = own_visit(visit, work, switch);
-            work.at(chooser, visit, iter::once(switch));
+            choose_common(visit, work, chooser, switch);
         }
     }
 
@@ -511,20 +509,23 @@ impl Part {
     }
 }
 
-/// The visit with which a part chooses for a switch: the choices are written by the part of the switch alone.
-fn own_visit<'a>(
+/// Chooses for a switch in a part of this number. The choices are written by the part of the switch alone: the others need
+/// its loads, which change only if routes pass it.
+fn chooser_of_common<'a>(
     number: usize,
     unused: &'a [Choice],
     shared: &'a Shared,
-) -> impl Fn(Visit<'a>, Work, SwitchIdx) -> Visit<'a> {
-    move |visit, work, switch| {
-        if work == Work::TakeBack || shared.part_of[switch] == number {
-            return visit;
+) -> impl Fn(Visit<'a>, Work, &mut TreeChooser, SwitchIdx) {
+    move |mut visit, work, chooser, switch| {
+        if shared.part_of[switch] != number {
+            if !chooser.has_routes(switch) {
+                return;
+            }
+            if work != Work::TakeBack {
+                visit.choices = ChoiceBlock::for_all(unused, visit.group.count);
+            }
         }
-        Visit {
-            choices: ChoiceBlock::for_all(unused, visit.group.count),
-            ..visit
-        }
+        work.at(chooser, visit, iter::once(switch));
     }
 }
 

@@ -411,7 +411,7 @@ impl TreeChooser {
         for switch in switches {
             let places = visit.choices.of(switch);
             parallel::count(places.len());
-            if self.flow[switch].iter().all(|&routes| routes == 0) {
+            if !self.has_routes(switch) {
                 visit.choose_unused(switch);
                 continue;
             }
@@ -617,6 +617,12 @@ impl TreeChooser {
     #[inline(always)]
     pub(super) fn flow(&self, switch: SwitchIdx) -> &TreeRoutes {
         &self.flow[switch]
+    }
+
+    /// Returns true if routes pass a switch in some tree of a group.
+    #[inline(always)]
+    pub(super) fn has_routes(&self, switch: SwitchIdx) -> bool {
+        self.flow[switch].iter().any(|&routes| routes > 0)
     }
 
     /// Lets no routes pass a switch.
