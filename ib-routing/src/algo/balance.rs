@@ -1,10 +1,13 @@
 //! Trees of shortest paths towards all LIDs, balanced against each other.
 //!
-//! Each tree is chosen by the load of those before it, so the early ones would choose blindly. Where switches
-//! with CAs are joined directly (tori, dragonflies), and where all CAs of a switch share one tree, a tree that is not yet
-//! chosen is therefore expected to split its routes evenly over all shortest paths. If all channels bear alike then, as on tori, nothing is better
-//! than that split, and every switch keeps as close to it as whole trees allow. If some channels bear more than others in
-//! the end, the busiest are [relieved](Hotspots).
+//! Each tree is chosen by the load of those before it, so the early ones would choose blindly. Where switches with CAs are
+//! joined directly (tori, dragonflies), and where all CAs of a switch share one tree, a tree that is not yet chosen is
+//! therefore expected to split its routes evenly over all shortest paths. If all channels bear alike then, as on tori, nothing
+//! is better than that split, and every switch keeps as close to it as whole trees allow. If some channels bear more than
+//! others in the end, the busiest are [relieved](Hotspots).
+//!
+//! A switch that no routes of a tree pass takes its first channel in it, and so do all switches in trees without routes, which
+//! lead to switches: no load depends on these choices.
 //!
 //! On large fabrics several trees to one switch are chosen at once. Only where cables are missing each is chosen by itself.
 //! On small fabrics there is time for more passes, in other orders: each takes one tree after the other out again, and

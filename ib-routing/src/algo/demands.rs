@@ -84,7 +84,7 @@ impl Demands {
     /// meet early.
     ///
     /// Each LID of a CA in a fat tree has its own tree, whose routes meet behind some root in any case. If they meet earlier,
-    /// other trees find more channels free. They must spread in a [direct](is_direct) network, where they come from all
+    /// other trees find more channels free. Routes must spread in a [direct](is_direct) network, where they come from all
     /// directions, and where one tree carries all routes to a switch: if these met early, all would take one of the channels
     /// to that switch.
     #[must_use]

@@ -91,6 +91,13 @@ fn least_load(fabric: &Fabric) -> u64 {
     fabric.switches().indices().map(of).max().unwrap()
 }
 
+/// A generated fabric that lacks a share of its links in percent, its [`least_load`], and its name.
+fn damaged(spec: &str, percent: f64) -> (Fabric, u64, String) {
+    let fabric = remove_links(&generated(spec), percent, 1);
+    let least = least_load(&fabric);
+    (fabric, least, format!("{spec} without {percent} %"))
+}
+
 /// Ports that each switch chooses by its own load alone would crowd on some links.
 #[test]
 fn no_link_of_a_damaged_fat_tree_bears_far_more_than_it_must() {
@@ -108,12 +115,11 @@ fn no_link_of_a_damaged_fat_tree_bears_far_more_than_it_must() {
         ("fat-tree:radix=12,levels=3", 10.0),
         ("fat-tree:radix=18,levels=3", 3.0),
     ] {
-        let fabric = remove_links(&generated(spec), percent, 1);
-        let least = least_load(&fabric);
+        let (fabric, least, name) = damaged(spec, percent);
         for engine in engines {
             let report = route(engine, &fabric).unwrap();
             let max = report.link_load.max;
-            let name = format!("{engine} on {spec} without {percent} %");
+            let name = format!("{engine} on {name}");
             assert!(max * 2 <= least * 3, "{name}: {max}, {least}");
             assert_eq!((report.unreachable, report.loops), (0, 0), "{name}");
         }
@@ -132,11 +138,9 @@ fn lash_spreads_the_routes_to_a_switch_over_its_links() {
         ("fat-tree:radix=18,levels=3", 3.0),
         ("fat-tree:radix=18,levels=3", 10.0),
     ] {
-        let fabric = remove_links(&generated(spec), percent, 1);
-        let least = least_load(&fabric);
+        let (fabric, least, name) = damaged(spec, percent);
         let report = route(&engine::LASH, &fabric).unwrap();
         let max = report.link_load.max;
-        let name = format!("{spec} without {percent} %");
         assert!(max <= least * 2, "{name}: {max}, {least}");
         assert!(report.is_clean() && report.vls == 1, "{name}");
     }

@@ -202,8 +202,8 @@ struct Part {
     is_outdated: IdxVec<SwitchIdx, bool>,
     /// The switches towards the target at hand.
     lists: Lists,
-    /// Choices that the part of a common switch writes, and this one does not.
-    unused: [Choice; SIDE_BY_SIDE],
+    /// Choices for common switches of other parts, which write them.
+    foreign: [Choice; SIDE_BY_SIDE],
 }
 
 /// Switches by their roles towards a target. Each list has the nearest first.
@@ -299,7 +299,7 @@ impl Part {
             switches: ranges(part_of, number),
             is_outdated: IdxVec::filled(fabric.num_switches(), false),
             lists: Lists::default(),
-            unused: Default::default(),
+            foreign: Default::default(),
         }
     }
 
@@ -350,10 +350,9 @@ impl Part {
         }
         work.at(chooser, visit, lists.own.iter().rev().copied());
         if work != Work::TakeBack {
-            lists
-                .unused
-                .iter()
-                .for_each(|&switch| visit.choose_unused(switch));
+            for &switch in &lists.unused {
+                visit.choose_unused(switch);
+            }
         }
     }
 
@@ -363,10 +362,10 @@ impl Part {
             number,
             chooser,
             lists,
-            unused,
+            foreign,
             ..
         } = self;
-        let choose_common = chooser_of_common(*number, unused, shared);
+        let choose_common = chooser_of_common(*number, foreign, shared);
         let switches = lists.common_from_roots();
         for routes in shared.exchange.routes_of_others(stage, *number) {
             for &place in &lists.up_to_roots {
@@ -388,10 +387,10 @@ impl Part {
             number,
             chooser,
             lists,
-            unused,
+            foreign,
             ..
         } = self;
-        let choose_common = chooser_of_common(*number, unused, shared);
+        let choose_common = chooser_of_common(*number, foreign, shared);
         let switches = lists.common_behind_roots();
         for routes in shared.exchange.routes_of_others(stage, *number) {
             for (place, &switch) in switches.iter().enumerate() {
@@ -513,7 +512,7 @@ impl Part {
 /// its loads, which change only if routes pass it.
 fn chooser_of_common<'a>(
     number: usize,
-    unused: &'a [Choice],
+    foreign: &'a [Choice],
     shared: &'a Shared,
 ) -> impl Fn(Visit<'a>, Work, &mut TreeChooser, SwitchIdx) {
     move |mut visit, work, chooser, switch| {
@@ -522,7 +521,7 @@ fn chooser_of_common<'a>(
                 return;
             }
             if work != Work::TakeBack {
-                visit.choices = ChoiceBlock::for_all(unused, visit.group.count);
+                visit.choices = ChoiceBlock::for_all(foreign, visit.group.count);
             }
         }
         work.at(chooser, visit, iter::once(switch));

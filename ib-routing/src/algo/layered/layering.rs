@@ -39,6 +39,7 @@ struct Job {
     from: From,
 }
 
+/// The jobs to give lanes to paths of these trees.
 fn jobs(from: From, trees: impl Iterator<Item = usize>) -> Vec<Job> {
     trees.map(|number| Job { number, from }).collect()
 }
