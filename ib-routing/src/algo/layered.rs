@@ -230,7 +230,7 @@ impl Run<'_> {
             .find(|found| found.strategy == TreeStrategy::ByPort);
         let lanes = self.most_lanes(by_port);
         let reuses = |found: &Found<'_>| found.strategy == TreeStrategy::ReuseTurns;
-        // A thread may have chosen trees that reuse turns before it could know that they are needless.
+        // Trees that reuse turns may have been chosen side by side with those that make them needless.
         let fits_one = results.iter().any(Found::is_by_load_on_one_lane);
         results.retain(|found| found.layers.counted <= lanes && !(fits_one && reuses(found)));
         results
