@@ -143,6 +143,6 @@ fn routes_of_47824_lids_keep_64_threads_busy() {
     gain.check_route(&engine::MINHOP, &[(2, 1.9), (16, 14.0), (64, 50.0)]);
     gain.check_verify(&[(2, 1.9), (16, 12.0), (64, 30.0)]);
     // Trees to switches take hardly any work, so that the gain is that of the trees by parts alone.
-    let time = gain.check_route(&engine::SSSP, &[(2, 1.9), (16, 12.5)]);
-    assert!(time <= 110e6, "sssp on 16 threads: {time} units of time");
+    let time = gain.check_route(&engine::SSSP, &[(2, 1.9), (16, 12.8)]);
+    assert!(time <= 108e6, "sssp on 16 threads: {time} units of time");
 }
