@@ -1,31 +1,37 @@
 //! `ib decode`: every header and field of packets and management datagrams.
 //!
-//! Cases are read, decoded and printed in batches: while one batch is decoded, the one before is
-//! written and the next one read.
+//! Cases are read, decoded and printed in batches. Each thread does all three with batches of its own: while it
+//! decodes one, the others read and write theirs.
 
+mod batch;
 mod cases;
 mod columns;
+mod lines;
 mod link;
 mod mad;
 mod packet;
 mod pages;
 mod parts;
+mod turns;
 
 use std::{
-    io::{self, Write},
+    io::{self, Stdout, Write},
     path::PathBuf,
+    thread,
 };
 
 use clap::{Args, Subcommand};
 use ib_wire::Start;
-use rayon::prelude::*;
 
 use crate::{
     error::{CliError, Verdict},
     output::terminal,
 };
-use cases::{Batch, Cases};
+use batch::Batch;
+use cases::Cases;
 use ib_text::{Line, Style};
+use lines::{BadLine, Lines};
+use turns::Turns;
 
 /// Decode packets or management datagrams.
 ///
@@ -142,16 +148,85 @@ pub fn run(args: DecodeArgs, json: bool) -> Result<Verdict, CliError> {
     }
 }
 
-/// One thread's share of the work: a batch, its text, and whether all of it was right.
+/// The cases that were not read.
+struct Source {
+    cases: Cases,
+    /// Whether all were read, or why no more can be.
+    ended: Result<bool, CliError>,
+}
+
+impl Source {
+    /// Replaces the cases of the job by the next ones; whether there was anything to read.
+    fn read<D>(&mut self, job: &mut Job<D>) -> bool {
+        let is_open = matches!(self.ended, Ok(false));
+        if is_open {
+            self.ended = self.cases.read(&mut job.lines, &mut job.batch);
+        }
+        is_open
+    }
+}
+
+/// The output.
+struct Sink {
+    out: Stdout,
+    /// Lines of the input that were written.
+    lines: usize,
+    /// Whether all that was written was right.
+    good: bool,
+    /// The first error of a write or of a line of the input.
+    result: Result<(), CliError>,
+}
+
+impl Sink {
+    /// Writes the text of a job, unless there was an error before; whether more can be written.
+    fn write<D>(&mut self, job: &Job<D>) -> bool {
+        if self.result.is_err() {
+            return false;
+        }
+        self.good &= job.good;
+        let written = self.out.write_all(job.text.as_bytes());
+        self.result = written
+            .map_err(CliError::from)
+            .and_then(|()| match &job.parsed {
+                Ok(lines) => {
+                    self.lines += lines;
+                    Ok(())
+                }
+                Err(BadLine { number, what }) => {
+                    let number = self.lines + number;
+                    Err(CliError::at(format_args!("-:{number}"), what))
+                }
+            });
+        self.result.is_ok()
+    }
+}
+
+/// One thread's work: a batch, its text, and whether all of it was right.
 struct Job<D> {
     decoder: D,
+    /// Lines that are to be parsed into the batch.
+    lines: Lines,
+    /// The number of lines that were, or the first that could not be.
+    parsed: Result<usize, BadLine>,
     batch: Batch,
     text: Line,
     good: bool,
 }
 
 impl<D: Decoder> Job<D> {
+    fn new(decoder: D) -> Self {
+        Self {
+            decoder,
+            lines: Lines::default(),
+            parsed: Ok(0),
+            batch: Batch::default(),
+            text: Line::default(),
+            good: true,
+        }
+    }
+
     fn decode(&mut self) {
+        self.parsed = self.lines.parse(&mut self.batch);
         self.text.clear();
         self.decoder.begin();
         self.good = true;
@@ -159,87 +234,82 @@ impl<D: Decoder> Job<D> {
             self.good &= self.decoder.decode(start, case, &mut self.text);
         }
     }
+
+    /// Whether there was more input than the batch holds.
+    fn is_full(&self) -> bool {
+        self.lines.is_full() || self.batch.is_full()
+    }
+
+    /// Reads a batch, decodes it while other threads use the source, and writes its text, until there is no more to
+    /// read or to write. As all threads wait for both in the same order, texts are written in the order of the cases.
+    fn run(&mut self, source: &Turns<&mut Source>, sink: &Turns<&mut Sink>) {
+        while source.take(|source| source.read(self)) == Some(true) {
+            self.decode();
+            if sink.take(|sink| sink.write(self)) != Some(true) {
+                return;
+            }
+        }
+    }
 }
 
 fn print<D: Decoder + Send>(
-    mut cases: Cases,
+    cases: Cases,
     decoder: impl Fn() -> Result<D, CliError>,
 ) -> Result<Verdict, CliError> {
-    let mut out = io::stdout();
-    let job = || -> Result<Job<D>, CliError> {
-        Ok(Job {
-            decoder: decoder()?,
-            batch: Batch::default(),
-            text: Line::default(),
-            good: true,
-        })
+    let mut source = Source {
+        cases,
+        ended: Ok(false),
     };
-    let mut alone = job()?;
-    let mut good = true;
-    // The first batch never waits for threads; on one processor there is none to wait for.
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut ended = false;
-    let mut is_first = true;
-    while !ended && (is_first || threads == 1) {
-        is_first = false;
-        alone.batch.clear();
-        let read = cases.read(&mut alone.batch);
-        alone.decode();
-        out.write_all(alone.text.as_bytes())?;
-        good &= alone.good;
-        ended = read?;
+    let mut sink = Sink {
+        out: io::stdout(),
+        lines: 0,
+        good: true,
+        result: Ok(()),
+    };
+    // Other threads start when there is more input than one batch holds. Few cases, or cases that arrive one by one, do
+    // not wait for them.
+    let mut first = Job::new(decoder()?);
+    let mut goes_on = true;
+    while goes_on && !first.is_full() {
+        goes_on = source.read(&mut first) && {
+            first.decode();
+            sink.write(&first)
+        };
     }
-    if !ended {
-        good &= pipeline(&mut cases, &mut out, job)?;
+    if goes_on {
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let others = (1..threads).map(|_| Ok(Job::new(decoder()?)));
+        let others: Vec<Job<D>> = others.collect::<Result<_, CliError>>()?;
+        run_in_turn(&mut source, &mut sink, first, others)?;
     }
-    out.flush()?;
-    cases.finish();
-    Ok(Verdict::of(good))
+    sink.result?;
+    sink.out.flush()?;
+    source.ended?;
+    source.cases.finish();
+    Ok(Verdict::of(sink.good))
 }
 
-/// Reads, decodes and writes at the same time; whether everything was right.
-fn pipeline<D: Decoder + Send>(
-    cases: &mut Cases,
-    out: &mut (impl Write + Send),
-    job: impl Fn() -> Result<Job<D>, CliError>,
-) -> Result<bool, CliError> {
-    let jobs = || -> Result<Vec<Job<D>>, CliError> {
-        (0..rayon::current_num_threads()).map(|_| job()).collect()
-    };
-    // One set of jobs is read, one decoded, one written; then each moves on.
-    let (mut reading, mut decoding, mut writing) = (jobs()?, jobs()?, jobs()?);
-    let mut ended: Result<bool, CliError> = Ok(false);
-    let mut good = true;
-    // After the end of the input two more turns decode and write what has been read.
-    let mut turns = 2;
-    while turns > 0 {
-        let (written, ()) = rayon::join(
-            || -> Result<(), CliError> {
-                for job in &mut writing {
-                    out.write_all(job.text.as_bytes())?;
-                    job.text.clear();
-                    good &= job.good;
-                }
-                for job in &mut reading {
-                    job.batch.clear();
-                    if matches!(ended, Ok(false)) {
-                        ended = cases.read(&mut job.batch);
-                    }
-                }
-                Ok(())
-            },
-            || decoding.par_iter_mut().for_each(Job::decode),
-        );
-        written?;
-        if !matches!(ended, Ok(false)) {
-            turns -= 1;
+/// Runs each job on a thread of its own, `first` on this one.
+///
+/// # Errors
+/// A thread that could not be started: the others have ended.
+fn run_in_turn<D: Decoder + Send>(
+    source: &mut Source,
+    sink: &mut Sink,
+    mut first: Job<D>,
+    others: Vec<Job<D>>,
+) -> io::Result<()> {
+    let threads = 1 + others.len();
+    let turns = turns::of(source, threads).zip(turns::of(sink, threads));
+    thread::scope(|scope| {
+        let mut turns = turns;
+        let own = turns.next();
+        for (mut job, (source, sink)) in others.into_iter().zip(turns) {
+            thread::Builder::new().spawn_scoped(scope, move || job.run(&source, &sink))?;
         }
-        std::mem::swap(&mut decoding, &mut writing);
-        std::mem::swap(&mut reading, &mut decoding);
-    }
-    for job in &mut writing {
-        out.write_all(job.text.as_bytes())?;
-        good &= job.good;
-    }
-    ended.map(|_| good)
+        if let Some((source, sink)) = own {
+            first.run(&source, &sink);
+        }
+        Ok(())
+    })
 }

@@ -7,6 +7,7 @@ mod configuration;
 mod conform;
 mod contract;
 mod control;
+mod decoding;
 mod diagnostics;
 mod files;
 mod golden;
