@@ -15,5 +15,6 @@ pub(crate) mod parallel;
 pub mod port_balancing;
 pub mod roots;
 pub mod shortest_path_dag;
+pub mod tree_dependencies;
 pub mod tree_lanes;
 pub mod up_down;

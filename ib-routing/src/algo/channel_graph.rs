@@ -259,6 +259,26 @@ impl ChannelGraph {
         admitted
     }
 
+    /// Admits all dependencies of a set that close no cycle; returns true if none does.
+    pub fn admit_all(&mut self, set: &DependencySet) -> bool {
+        let mut all = true;
+        for (from, to) in set.iter() {
+            parallel::count(1);
+            all &= self.admit(from, to);
+        }
+        all
+    }
+
+    /// Admits the dependencies of a set that agree with the topological order as it is; returns true if all do.
+    pub fn admit_in_order(&mut self, set: &DependencySet) -> bool {
+        let mut all = true;
+        for (from, to) in set.iter() {
+            parallel::count(1);
+            all &= self.place(from) < self.place(to) && self.admit(from, to);
+        }
+        all
+    }
+
     /// Takes the dependency of `from` on `to` back. The topological order stays valid.
     pub fn remove(&mut self, from: ChannelIdx, to: ChannelIdx) {
         let (word, mask) = self.layout.bit(from, to);

@@ -206,7 +206,7 @@ fn arrange(
     if rounds == 1 && !demands.is_direct(fabric) {
         let mut lanes = begin(fabric, &layout, &roots, vls);
         if let [lane] = lanes.as_mut_slice() {
-            let trees = BalancedTrees::new(threads, fabric, dag, demands, &targets, &layout, lane);
+            let trees = BalancedTrees::new(threads, fabric, dag, demands, &layout, lane);
             let (paths, start) = (Paths::new(fabric, demands), Start::Trees(trees));
             let found = paths.find_all(threads, dag, &targets, start, &mut lanes, usize::MAX);
             if let Some(found) = found {
