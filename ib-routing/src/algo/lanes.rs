@@ -8,17 +8,21 @@
 
 mod forecast;
 mod installed;
+mod order;
 mod walk;
 
 use alloc::{sync::Arc, vec::Vec};
-use core::{cmp::Reverse, mem};
+use core::mem;
 
 pub(crate) use self::forecast::{Forecast, ForecastSpace};
-pub use self::installed::layer_routes;
 use self::walk::{Layered, Walk};
+pub use self::{
+    installed::layer_routes,
+    order::{LaneOrders, channels_up_and_down, up_down_order},
+};
 use crate::{
     algo::{
-        channel_graph::{ChannelGraph, DependencyLayout},
+        channel_graph::{ChannelGraph, DependencyLayout, DependencySet},
         parallel,
         shortest_path_dag::{DagTo, NextHop, Tree},
     },
@@ -30,7 +34,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Lanes<'a> {
     layout: &'a Arc<DependencyLayout>,
-    order: &'a [ChannelIdx],
+    orders: &'a LaneOrders,
     graphs: Vec<ChannelGraph>,
     max: usize,
     /// One more than the highest lane that a path has.
@@ -51,18 +55,18 @@ pub struct Lanes<'a> {
 pub const NO_LANE: u8 = u8::MAX;
 
 impl<'a> Lanes<'a> {
-    /// No lane is in use yet; `max` may be, 16 at most. `order` is where every lane's order begins.
+    /// No lane is in use yet; `max` may be, 16 at most. `orders` is where the lanes' orders begin.
     #[must_use]
     pub fn new(
         fabric: &Fabric,
         layout: &'a Arc<DependencyLayout>,
-        order: &'a [ChannelIdx],
+        orders: &'a LaneOrders,
         max: u8,
     ) -> Self {
         let switches = fabric.num_switches();
         Self {
             layout,
-            order,
+            orders,
             graphs: Vec::new(),
             max: usize::from(max.min(16)),
             used: 1,
@@ -114,12 +118,19 @@ impl<'a> Lanes<'a> {
         if left == 0 { Ok(()) } else { Err(left) }
     }
 
+    /// Makes graphs for so many lanes at least.
+    #[inline]
+    fn open(&mut self, lanes: usize) {
+        while self.graphs.len() < lanes {
+            let order = self.orders.of(self.graphs.len());
+            self.graphs.push(ChannelGraph::new(self.layout, order));
+        }
+    }
+
     /// Adds a dependency to a lane; false if the lane would then have a cycle.
     #[inline]
     fn admit(&mut self, lane: usize, from: ChannelIdx, to: ChannelIdx) -> bool {
-        while self.graphs.len() <= lane {
-            self.graphs.push(ChannelGraph::new(self.layout, self.order));
-        }
+        self.open(lane + 1);
         let Some(graph) = self.graphs.get_mut(lane) else {
             return false;
         };
@@ -134,23 +145,20 @@ impl<'a> Lanes<'a> {
         admitted
     }
 
-    /// Returns true if a lane has a dependency.
-    #[inline]
-    fn contains(&self, lane: u8, from: ChannelIdx, to: ChannelIdx) -> bool {
-        let graph = self.graphs.get(usize::from(lane));
-        graph.is_some_and(|graph| graph.contains(from, to))
+    /// Gives the first lane all of some dependencies, if they form no cycle, and returns true. Otherwise nothing changes.
+    /// No lane may be in use yet.
+    pub(crate) fn begin_with(&mut self, dependencies: &DependencySet) -> bool {
+        let mut graph = ChannelGraph::new(self.layout, self.orders.of(0));
+        let fits = graph.admit_all(dependencies);
+        if fits {
+            self.graphs = Vec::from([graph]);
+        }
+        fits
     }
 
-    /// Gives lanes to paths of the last tree that [`layer`](Self::layer) was not asked for, as far as that
-    /// needs no new dependency. Says whether all have one now.
-    pub fn join(&mut self, tree: &Tree) -> bool {
-        parallel::count(tree.order().len());
-        let mut walk = mem::take(&mut self.walk);
-        let missing = walk.join(&self.to, tree, true, |lane, from, to| {
-            self.contains(lane, from, to)
-        });
-        self.walk = walk;
-        missing.is_none()
+    /// The dependencies of the first lane, once it is in use.
+    pub(crate) fn first(&mut self) -> Option<&mut ChannelGraph> {
+        self.graphs.first_mut()
     }
 
     /// Chooses a tree that adds as few dependencies to the lanes as it can, and among those the
@@ -166,9 +174,7 @@ impl<'a> Lanes<'a> {
         load: &IdxVec<ChannelIdx, u64>,
         tree: &mut Tree,
     ) -> Result<(), usize> {
-        while self.graphs.len() < self.max {
-            self.graphs.push(ChannelGraph::new(self.layout, self.order));
-        }
+        self.open(self.max);
         tree.reset(fabric, target);
         parallel::count(dag.switches().len());
         self.walk.lane.fill(NO_LANE);
@@ -280,67 +286,5 @@ impl<'a> Lanes<'a> {
             }
         }
         None
-    }
-}
-
-/// An order of all [channels up and down](channels_up_and_down), where up is away from the switches
-/// where CAs send, and among equals towards the first switch of the part of the fabric.
-#[must_use]
-pub fn up_down_order(fabric: &Fabric, senders: &IdxVec<SwitchIdx, u64>) -> Vec<ChannelIdx> {
-    let switches = fabric.num_switches();
-    let mut height = IdxVec::filled(switches, u32::MAX);
-    let mut queue: Vec<SwitchIdx> = fabric
-        .switches()
-        .indices()
-        .filter(|&switch| senders[switch] > 0)
-        .collect();
-    for &switch in &queue {
-        height[switch] = 0;
-    }
-    flood(fabric, &mut queue, &mut height);
-    let mut distance = IdxVec::filled(switches, u32::MAX);
-    for root in fabric.switches().indices() {
-        if distance[root] == u32::MAX {
-            distance[root] = 0;
-            queue.clear();
-            queue.push(root);
-            flood(fabric, &mut queue, &mut distance);
-        }
-    }
-    let up = |switch: SwitchIdx| (Reverse(height[switch]), distance[switch], switch);
-    let mut by_rank: Vec<SwitchIdx> = fabric.switches().indices().collect();
-    by_rank.sort_by_key(|&switch| up(switch));
-    channels_up_and_down(fabric, &by_rank)
-}
-
-/// An order of all channels that agrees with up*/down* routing: channels up, the lowest first, then
-/// channels down. Up is towards the first of `highest_first`, which names every switch.
-#[must_use]
-pub fn channels_up_and_down(fabric: &Fabric, highest_first: &[SwitchIdx]) -> Vec<ChannelIdx> {
-    let mut rank = IdxVec::filled(fabric.num_switches(), 0_i64);
-    for (at, &switch) in highest_first.iter().enumerate() {
-        rank[switch] = at as i64 + 1;
-    }
-    let mut order: Vec<ChannelIdx> = fabric.channels().indices().collect();
-    order.sort_by_key(|&channel| {
-        let channel = fabric.channel(channel);
-        let (from, to) = (rank[channel.from], rank[channel.to]);
-        if to < from { -from } else { to }
-    });
-    order
-}
-
-/// Distances from the switches in `queue`, for switches that have none yet.
-fn flood(fabric: &Fabric, queue: &mut Vec<SwitchIdx>, distance: &mut IdxVec<SwitchIdx, u32>) {
-    let mut at = 0;
-    while let Some(&switch) = queue.get(at) {
-        at += 1;
-        let there = distance[switch] + 1;
-        for (_, channel) in fabric.channels_from(switch) {
-            if distance[channel.to] == u32::MAX {
-                distance[channel.to] = there;
-                queue.push(channel.to);
-            }
-        }
     }
 }

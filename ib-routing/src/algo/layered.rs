@@ -18,7 +18,7 @@ use crate::{
         channel_graph::DependencyLayout,
         choices::Choices,
         demands::Demands,
-        lanes::{Lanes, NO_LANE, up_down_order},
+        lanes::{LaneOrders, Lanes, NO_LANE},
         parallel,
         shortest_path_dag::{ShortestPathDag, Tree},
         tree_lanes::TreeLanes,
@@ -26,7 +26,7 @@ use crate::{
     engine::SharedEngine,
     error::RouteError,
     fabric::Fabric,
-    index::{ChannelIdx, IdxVec, SwitchIdx},
+    index::{IdxVec, SwitchIdx},
     lid::LidMap,
     options::RouteOptions,
     routes::{Routes, SlTable},
@@ -98,7 +98,7 @@ pub fn route(
         lids,
         dag: ShortestPathDag::new(fabric, options),
         layout: Arc::new(DependencyLayout::new(fabric)),
-        order: up_down_order(fabric, &demands.senders),
+        orders: LaneOrders::new(fabric, &demands.senders),
         demands,
     };
     let routes = parallel::install(options.threads, fabric, || {
@@ -162,7 +162,7 @@ struct Run<'a> {
     dag: ShortestPathDag,
     demands: Demands,
     layout: Arc<DependencyLayout>,
-    order: Vec<ChannelIdx>,
+    orders: LaneOrders,
 }
 
 impl Run<'_> {
@@ -295,7 +295,7 @@ impl Run<'_> {
 
     /// No lane is in use yet.
     fn lanes(&self) -> Lanes<'_> {
-        Lanes::new(self.fabric, &self.layout, &self.order, self.config.lanes)
+        Lanes::new(self.fabric, &self.layout, &self.orders, self.config.lanes)
     }
 
     /// Gives lanes to chosen trees; `None` if the lanes do not suffice, or if the result becomes needless.

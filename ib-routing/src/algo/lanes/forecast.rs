@@ -9,7 +9,7 @@
 use alloc::vec::Vec;
 
 use super::{
-    Lanes, NO_LANE,
+    Lanes,
     walk::{Layered, Walk},
 };
 use crate::{
@@ -36,19 +36,14 @@ pub(crate) struct Forecast {
     found: Layered,
     /// Dependencies that are neither on their lane nor refused there.
     assumed: Vec<(usize, ChannelIdx, ChannelIdx)>,
-    /// True if no path has another lane than the first.
-    is_plain: bool,
-    /// The dependency that the first of the paths without a lane needs.
-    missing: Option<(ChannelIdx, ChannelIdx)>,
 }
 
 impl Lanes<'_> {
-    /// Forecasts what [`layer`](Self::layer) will do, and [`join`](Self::join) if `joins`.
+    /// Forecasts what [`layer`](Self::layer) will do.
     pub(crate) fn forecast(
         &self,
         tree: &Tree,
         senders: &[SwitchIdx],
-        joins: bool,
         ForecastSpace(walk): &mut ForecastSpace,
         forecast: &mut Forecast,
     ) {
@@ -67,14 +62,6 @@ impl Lanes<'_> {
             true
         });
         forecast.lane.copy_from(walk.lane.as_slice());
-        let is_plain = |&lane: &u8| lane == 0 || lane == NO_LANE;
-        forecast.is_plain = walk.lane.iter().all(is_plain);
-        forecast.missing = None;
-        if joins && forecast.is_plain {
-            forecast.missing = walk.join(&self.to, tree, false, |lane, from, to| {
-                graph(lane.into()).is_some_and(|graph| graph.contains(from, to))
-            });
-        }
     }
 
     /// As [`layer`](Self::layer), by a forecast; `None` if the forecast does not come true.
@@ -86,18 +73,6 @@ impl Lanes<'_> {
         }
         self.walk.lane.copy_from(forecast.lane.as_slice());
         Some(self.layered(forecast.found))
-    }
-
-    /// As [`join`](Self::join), by a forecast that came true.
-    pub(crate) fn join_by(&mut self, forecast: &Forecast, tree: &Tree) -> bool {
-        if !forecast.is_plain {
-            return self.join(tree);
-        }
-        // All paths that join are on the first lane, where a path without a note is, too.
-        match forecast.missing {
-            None => true,
-            Some((from, to)) => self.contains(0, from, to) && self.join(tree),
-        }
     }
 }
 
@@ -112,7 +87,7 @@ mod tests {
             balance::Balance,
             channel_graph::{ChannelGraph, DependencyLayout},
             demands::Demands,
-            lanes::up_down_order,
+            lanes::LaneOrders,
             shortest_path_dag::ShortestPathDag,
         },
         generate::FabricSpec,
@@ -133,8 +108,8 @@ mod tests {
             let dag = ShortestPathDag::new(&fabric, &RouteOptions::default());
             let balance = Balance::new(1, &fabric, &dag, &demands);
             let layout = Arc::new(DependencyLayout::new(&fabric));
-            let order = up_down_order(&fabric, &demands.senders);
-            let mut direct = Lanes::new(&fabric, &layout, &order, 8);
+            let orders = LaneOrders::new(&fabric, &demands.senders);
+            let mut direct = Lanes::new(&fabric, &layout, &orders, 8);
             let mut forecast = direct.clone();
             let mut space = ForecastSpace::new(fabric.num_switches());
             let works = (0..demands.trees.len()).map(|number| {
@@ -143,31 +118,20 @@ mod tests {
                 let sends = |switch: &&SwitchIdx| demands.senders[**switch] > 0;
                 let senders: Vec<SwitchIdx> = tree.order().iter().filter(sends).copied().collect();
                 let mut work = Forecast::default();
-                direct.forecast(&tree, &senders, true, &mut space, &mut work);
+                direct.forecast(&tree, &senders, &mut space, &mut work);
                 (tree, senders, work)
             });
             let works: Vec<_> = works.collect();
             let mut failed = 0;
             for (number, (tree, senders, work)) in works.iter().enumerate() {
                 let fits = direct.layer(tree, senders);
-                let joins = direct.join(tree);
                 let confirmed = forecast.confirm(work);
                 failed += usize::from(confirmed.is_none());
-                let (fits_too, joins_too) = match confirmed {
-                    Some(fits) => (fits, forecast.join_by(work, tree)),
-                    None => (forecast.layer(tree, senders), forecast.join(tree)),
-                };
-                assert_eq!(
-                    (fits, joins),
-                    (fits_too, joins_too),
-                    "{spec}, tree {number}"
-                );
+                let fits_too = confirmed.unwrap_or_else(|| forecast.layer(tree, senders));
+                assert_eq!(fits, fits_too, "{spec}, tree {number}");
                 assert_eq!(direct.used(), forecast.used(), "{spec}, tree {number}");
-                for (one, other) in direct.of_tree().iter().zip(forecast.of_tree().iter()) {
-                    // A plain tree may leave it open that a path is on the first lane.
-                    let same = one == other || (*one == 0 && *other == NO_LANE);
-                    assert!(same, "{spec}, tree {number}");
-                }
+                let same = direct.of_tree().iter().eq(forecast.of_tree().iter());
+                assert!(same, "{spec}, tree {number}");
                 for (one, other) in direct.graphs.iter().zip(&forecast.graphs) {
                     let places = |graph: &ChannelGraph| {
                         let all = fabric.channels().len();

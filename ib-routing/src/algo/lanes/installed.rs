@@ -5,7 +5,7 @@ use core::slice;
 
 use ib_wire::{Lid, Sl};
 
-use super::{Lanes, up_down_order};
+use super::{LaneOrders, Lanes};
 use crate::{
     algo::{
         channel_graph::DependencyLayout,
@@ -35,11 +35,11 @@ pub fn layer_routes(
     routes: &mut Routes,
 ) -> Result<(), RouteError> {
     let senders = senders(fabric, lids);
-    let (layout, order) = (
+    let (layout, orders) = (
         Arc::new(DependencyLayout::new(fabric)),
-        up_down_order(fabric, &senders),
+        LaneOrders::new(fabric, &senders),
     );
-    let mut lanes = Lanes::new(fabric, &layout, &order, options.vls());
+    let mut lanes = Lanes::new(fabric, &layout, &orders, options.vls());
     // Each LID has a tree of its own.
     let lids_of_trees: Vec<Lid> = (0..=lids.max_lid().0).map(Lid).collect();
     let mut lanes_of_trees = TreeLanes::new(lids_of_trees.len());

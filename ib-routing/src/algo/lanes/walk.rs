@@ -117,38 +117,4 @@ impl Walk {
             !fits
         });
     }
-
-    /// Gives lanes to paths that have none, as far as that needs no new dependency, until one finds no lane and `goes_on`
-    /// is false. `contains` says whether a lane has a dependency. Returns the dependency that the first path without a
-    /// lane would need.
-    pub(super) fn join(
-        &mut self,
-        to: &IdxVec<ChannelIdx, SwitchIdx>,
-        tree: &Tree,
-        goes_on: bool,
-        contains: impl Fn(u8, ChannelIdx, ChannelIdx) -> bool,
-    ) -> Option<(ChannelIdx, ChannelIdx)> {
-        let mut missing = None;
-        for &switch in tree.order() {
-            if self.lane[switch] != NO_LANE {
-                continue;
-            }
-            let channel = tree.channel(switch);
-            let next = to[channel];
-            if next == tree.target() {
-                self.lane[switch] = 0;
-                continue;
-            }
-            let (lane, after) = (self.lane[next], tree.channel(next));
-            if contains(lane, channel, after) {
-                self.lane[switch] = lane;
-            } else {
-                missing = missing.or(Some((channel, after)));
-                if !goes_on {
-                    break;
-                }
-            }
-        }
-        missing
-    }
 }
