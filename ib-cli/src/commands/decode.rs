@@ -151,12 +151,12 @@ pub fn run(args: DecodeArgs, json: bool) -> Result<Verdict, CliError> {
 /// The cases that were not read.
 struct Source {
     cases: Cases,
-    /// Whether all were read, or why no more can be.
+    /// True if all were read; the error if no more can be.
     ended: Result<bool, CliError>,
 }
 
 impl Source {
-    /// Replaces the cases of the job by the next ones; whether there was anything to read.
+    /// Replaces the cases of the job by the next ones; returns false if there was nothing to read.
     fn read<D>(&mut self, job: &mut Job<D>) -> bool {
         let is_open = matches!(self.ended, Ok(false));
         if is_open {
@@ -171,14 +171,14 @@ struct Sink {
     out: Stdout,
     /// Lines of the input that were written.
     lines: usize,
-    /// Whether all that was written was right.
+    /// True if all that was written was right.
     good: bool,
     /// The first error of a write or of a line of the input.
     result: Result<(), CliError>,
 }
 
 impl Sink {
-    /// Writes the text of a job, unless there was an error before; whether more can be written.
+    /// Writes the text of a job, unless there was an error before; returns true if more can be written.
     fn write<D>(&mut self, job: &Job<D>) -> bool {
         if self.result.is_err() {
             return false;
@@ -201,7 +201,7 @@ impl Sink {
     }
 }
 
-/// One thread's work: a batch, its text, and whether all of it was right.
+/// One thread's work: a batch, and its text.
 struct Job<D> {
     decoder: D,
     /// Lines that are to be parsed into the batch.
@@ -210,6 +210,7 @@ struct Job<D> {
     parsed: Result<usize, BadLine>,
     batch: Batch,
     text: Line,
+    /// True if all of the batch was right.
     good: bool,
 }
 
@@ -235,7 +236,7 @@ impl<D: Decoder> Job<D> {
         }
     }
 
-    /// Whether there was more input than the batch holds.
+    /// Returns true if there was more input than the batch holds.
     fn is_full(&self) -> bool {
         self.lines.is_full() || self.batch.is_full()
     }

@@ -71,7 +71,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Adds the case of these digits, unless there is anything else among them; returns whether it did.
+    /// Adds the case of these digits, unless there is anything else among them; returns true if it did.
     #[inline]
     pub fn push_plain_digits(&mut self, start: Start, digits: &[u8]) -> bool {
         let len = hex::decode_plain_to(self.room(hex::room_for(digits)), digits);
@@ -81,7 +81,7 @@ impl Batch {
         len.is_some()
     }
 
-    /// Whether a batch should have no more cases.
+    /// Returns true if the batch should have no more cases.
     #[inline]
     pub fn is_full(&self) -> bool {
         // Lines without digits fill no bytes.

@@ -20,7 +20,7 @@ pub struct LineReader<R> {
     start: Start,
     /// The beginning of a line whose end was not read.
     cut: Vec<u8>,
-    /// Whether nothing was read yet.
+    /// True if nothing was read yet.
     is_first: bool,
 }
 
@@ -77,9 +77,9 @@ pub struct Lines {
     pages: Pages,
     /// Length of the lines in the pages.
     len: usize,
-    /// Whether these are the first lines of the input.
+    /// True if these are the first lines of the input.
     is_first: bool,
-    /// Whether more lines had arrived than could be read at once.
+    /// True if more lines had arrived than could be read at once.
     is_full: bool,
 }
 
@@ -98,7 +98,7 @@ impl Lines {
         self.is_full = false;
     }
 
-    /// Whether more lines had arrived than could be read at once.
+    /// Returns true if more lines had arrived than could be read at once.
     pub fn is_full(&self) -> bool {
         self.is_full
     }
