@@ -266,6 +266,53 @@ fn a_req_from_a_queue_pair_in_use_ends_the_stale_connection() {
 }
 
 #[test]
+fn a_stale_connection_in_timewait_closes_once() {
+    let (mut lab, _, b) = Lab::established();
+    reborn(&mut lab);
+    lab.expect(&[
+        "A: REQ",
+        "B: REJ",
+        "   A reports Closed, Rejected REQ StaleConnection",
+        "B: DREQ",
+        "A: DREP",
+        "   B reports Closed, Stale",
+    ]);
+    lab.connect();
+    lab.exchange();
+    lab.expect(&[
+        "A: REQ",
+        "B: REJ",
+        "   A reports Closed, Rejected REQ StaleConnection",
+    ]);
+    assert_eq!(lab.state(B, b), Some(ConnectionState::TimeWait));
+}
+
+#[test]
+fn a_stale_connection_that_waits_for_a_drep_keeps_waiting() {
+    let (mut lab, _, b) = Lab::established();
+    lab.lose(B, "DREQ");
+    lab.sides[B].disconnect(b, &Dreq::default()).unwrap();
+    lab.exchange();
+    reborn(&mut lab);
+    lab.expect(&[
+        "B: DREQ, lost",
+        "A: REQ",
+        "B: REJ",
+        "   A reports Closed, Rejected REQ StaleConnection",
+    ]);
+    assert_eq!(lab.state(B, b), Some(ConnectionState::DreqSent));
+    while lab.state(B, b) == Some(ConnectionState::DreqSent) {
+        lab.wait();
+    }
+    lab.expect(&[
+        "   A reports Released",
+        "B: DREQ",
+        "A: DREP",
+        "   B reports Closed, Disconnected",
+    ]);
+}
+
+#[test]
 fn a_rep_from_a_queue_pair_in_use_is_stale_too() {
     let (mut lab, a, _) = Lab::established();
     // B has forgotten, and gives its old queue pair to a new connection.
