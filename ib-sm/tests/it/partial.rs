@@ -14,6 +14,7 @@ use ib_mad::{Attribute, Engine, Input, Instant, Mad, MadAddress, MadStatus, Meth
 use ib_routing::{
     Fabric, LidMap, LidOptions, LidPolicy, LowestFree, NodeIdx, PortRef, RouteError,
     fabric::{Channel, Node},
+    index::IdxVec,
 };
 use ib_sa::{PathComponents, PathRecord, SaMad};
 use ib_sim::Sim;
@@ -60,50 +61,87 @@ fn switch_cables(sim: &Sim) -> Vec<PortRef> {
 /// (switch, LID) pairs that are connected by cables but whose packets do not arrive by the switches' present
 /// tables.
 fn without_a_path(sim: &Sim) -> usize {
-    let mut lids = Vec::new();
-    for (node, record) in sim.nodes().iter_enumerated() {
-        for port in sim.ports_of(node) {
-            let is_end_port = record.is_switch() == (port.at().port.0 == 0);
-            let lid = port.info().lid();
-            let is_cabled = record.is_switch() || sim.peer(port.at()).is_some();
-            if is_end_port && is_cabled && lid != Lid::NONE {
-                lids.push((node, lid));
+    Unreached::new(sim).count()
+}
+
+/// For each LID the number of switches that are connected to its port by cables but whose packets to it do not arrive.
+struct Unreached {
+    switches: Vec<NodeIdx>,
+    part: BTreeMap<NodeIdx, NodeIdx>,
+    /// The LIDs of ports with a cable, with their nodes and the numbers of switches.
+    lids: Vec<(NodeIdx, Lid, usize)>,
+}
+
+impl Unreached {
+    fn new(sim: &Sim) -> Self {
+        let mut lids = Vec::new();
+        for (node, record) in sim.nodes().iter_enumerated() {
+            for port in sim.ports_of(node) {
+                let is_end_port = record.is_switch() == (port.at().port.0 == 0);
+                let lid = port.info().lid();
+                let is_cabled = record.is_switch() || sim.peer(port.at()).is_some();
+                if is_end_port && is_cabled && lid != Lid::NONE {
+                    lids.push((node, lid, 0));
+                }
             }
         }
+        let switches = sim.nodes().iter_enumerated();
+        let switches = switches.filter(|(_, node)| node.is_switch());
+        let mut unreached = Self {
+            switches: switches.map(|(index, _)| index).collect(),
+            part: parts(sim),
+            lids,
+        };
+        unreached.update(sim, |_| true);
+        unreached
     }
-    let part = parts(sim);
-    let switches = sim.nodes().iter_enumerated();
-    let switches: Vec<NodeIdx> = switches
-        .filter(|(_, node)| node.is_switch())
-        .map(|(index, _)| index)
-        .collect();
-    let mut count = 0;
-    for (owner, lid) in lids {
-        // Whether packets from a node arrive.
-        let mut known = BTreeMap::from([(owner, true)]);
-        for &start in switches.iter().filter(|start| part[start] == part[&owner]) {
-            let (mut here, mut path) = (start, Vec::new());
-            let arrives = loop {
-                if let Some(&arrives) = known.get(&here) {
-                    break arrives;
-                }
-                // A node that is visited again is on a loop.
-                known.insert(here, false);
-                path.push(here);
-                let Some(switch) = sim.node(here).filter(|node| node.is_switch()) else {
-                    break false;
-                };
-                let port = switch.lft_port(lid).unwrap_or(PortNum::UNREACHABLE);
-                match sim.peer(PortRef { node: here, port }) {
-                    Some(peer) => here = peer.node,
-                    None => break false,
-                }
-            };
-            known.extend(path.into_iter().map(|node| (node, arrives)));
-            count += usize::from(!arrives);
+
+    /// Follows the packets to these LIDs again: tables have changed, but no cable has.
+    fn update(&mut self, sim: &Sim, is_changed: impl Fn(Lid) -> bool) {
+        let Self {
+            switches,
+            part,
+            lids,
+        } = self;
+        for (owner, lid, count) in lids.iter_mut().filter(|(_, lid, _)| is_changed(*lid)) {
+            let connected = switches.iter().filter(|start| part[start] == part[owner]);
+            // Whether packets from a node arrive.
+            let mut known = IdxVec::filled(sim.nodes().len(), None);
+            known[*owner] = Some(true);
+            *count = connected
+                .filter(|&&start| !arrives(sim, *lid, start, &mut known))
+                .count();
         }
     }
-    count
+
+    fn count(&self) -> usize {
+        self.lids.iter().map(|(_, _, count)| count).sum()
+    }
+}
+
+/// Whether packets to this LID arrive from a node; `known` has the nodes of which that is known, and gets those on the way.
+fn arrives(sim: &Sim, lid: Lid, start: NodeIdx, known: &mut IdxVec<NodeIdx, Option<bool>>) -> bool {
+    let (mut here, mut path) = (start, Vec::new());
+    let arrives = loop {
+        if let Some(arrives) = known[here] {
+            break arrives;
+        }
+        // A node that is visited again is on a loop.
+        known[here] = Some(false);
+        path.push(here);
+        let Some(switch) = sim.node(here).filter(|node| node.is_switch()) else {
+            break false;
+        };
+        let port = switch.lft_port(lid).unwrap_or(PortNum::UNREACHABLE);
+        match sim.peer(PortRef { node: here, port }) {
+            Some(peer) => here = peer.node,
+            None => break false,
+        }
+    };
+    for node in path {
+        known[node] = Some(arrives);
+    }
+    arrives
 }
 
 /// The connected part of the fabric that each node is in, named by the part's first node.
@@ -123,10 +161,10 @@ fn parts(sim: &Sim) -> BTreeMap<NodeIdx, NodeIdx> {
     part
 }
 
-/// Lets the manager run for this long, and checks the tables after each answer to a Set of a forwarding block.
+/// Lets the manager run for this long, and checks the LIDs of a forwarding block after each answer to its Set.
 fn watch(running: &mut Running, time: Duration) -> usize {
     let end = running.sim.now() + time;
-    let mut worst = running.sim.with(|sim| without_a_path(sim));
+    let mut unreached = running.sim.with(|sim| Unreached::new(sim));
     loop {
         let now = running.sim.now();
         while let Some(mad) = running.sm.poll_transmit(now) {
@@ -143,12 +181,15 @@ fn watch(running: &mut Running, time: Duration) -> usize {
         match received {
             Some(Received::Mad(mad)) => {
                 if mad.header().attribute_id() == LinearForwardingTable::ID {
-                    let now = running.sim.with(|sim| without_a_path(sim));
+                    let block = mad.header().attribute_modifier();
+                    let in_block = |lid| u32::from(LinearForwardingTable::block_of(lid).0) == block;
+                    let before = unreached.count();
+                    running.sim.with(|sim| unreached.update(sim, in_block));
+                    let now = unreached.count();
                     assert!(
-                        now <= worst,
-                        "{now} pairs have no way, {worst} had none before"
+                        now <= before,
+                        "{now} pairs have no way, {before} had none before"
                     );
-                    worst = now;
                 }
                 let now = running.sim.now();
                 running.sm.handle_input(now, Input::Mad(&mad));
