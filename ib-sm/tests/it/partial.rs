@@ -119,7 +119,8 @@ impl Unreached {
     }
 }
 
-/// Whether packets to this LID arrive from a node; `known` has the nodes of which that is known, and gets those on the way.
+/// Follows packets to this LID from a node, and returns whether they arrive. `known` holds the nodes of which that is known,
+/// and those on the way are added to it.
 fn arrives(sim: &Sim, lid: Lid, start: NodeIdx, known: &mut IdxVec<NodeIdx, Option<bool>>) -> bool {
     let (mut here, mut path) = (start, Vec::new());
     let arrives = loop {
