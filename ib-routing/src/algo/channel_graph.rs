@@ -6,11 +6,8 @@
 //! order of its channels. A dependency that agrees with the order costs one comparison; for another one
 //! the graph searches from both ends at once, only among channels that the order puts between them,
 //! and moves the smaller side (Haeupler et al., "Incremental Cycle Detection, Topological Ordering,
-//! and Strong Component Maintenance", 2012). Each side goes on from the channel that it found last. The order
-//! in which a side is searched makes no difference to a dependency that is admitted, because one side is found
-//! completely. A cycle, however, may be long, as on a fat tree of three levels: a search that goes deep finds it
-//! before it has found all channels near both ends. What was refused once stays refused until
-//! [`ChannelGraph::reconsider`]: only a caller that takes dependencies back has to ask again.
+//! and Strong Component Maintenance", 2012). A [`SearchOrder`] decides how fast it finds a cycle. What was refused once stays
+//! refused until [`ChannelGraph::reconsider`]: only a caller that takes dependencies back has to ask again.
 
 mod dependency_set;
 
@@ -100,6 +97,18 @@ impl DependencyLayout {
     }
 }
 
+/// The channel from which each side of a search goes on.
+///
+/// This makes no difference to a dependency that is admitted, because one side is found completely.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SearchOrder {
+    /// The one found last: a long cycle, as on a fat tree of three levels, is found before all channels near both ends.
+    #[default]
+    DepthFirst,
+    /// The one found first: a short cycle, as on a dense direct network, is found before any channel far from both ends.
+    BreadthFirst,
+}
+
 /// Dependencies between channels, with a topological order as the proof that they form no cycle.
 #[derive(Clone, Debug)]
 pub struct ChannelGraph {
@@ -111,6 +120,7 @@ pub struct ChannelGraph {
     order: IdxVec<ChannelIdx, OrderEntry>,
     seen: IdxVec<ChannelIdx, u32>,
     round: u32,
+    search_order: SearchOrder,
     following: Found,
     leading: Found,
 }
@@ -119,8 +129,10 @@ pub struct ChannelGraph {
 #[derive(Clone, Debug, Default)]
 struct Found {
     all: Vec<ChannelIdx>,
-    /// Those whose neighbors are not examined yet.
+    /// Those whose neighbors are not examined yet, if the last one is always the next to be examined.
     open: Vec<ChannelIdx>,
+    /// The number of those that are examined, if the first one is always the next.
+    examined: usize,
 }
 
 impl Found {
@@ -128,7 +140,21 @@ impl Found {
     fn start(&mut self, channel: ChannelIdx) {
         self.all.clear();
         self.open.clear();
+        self.examined = 0;
         self.push(channel);
+    }
+
+    /// The next channel whose neighbors are to be examined.
+    #[inline]
+    fn next(&mut self, order: SearchOrder) -> Option<ChannelIdx> {
+        match order {
+            SearchOrder::DepthFirst => self.open.pop(),
+            SearchOrder::BreadthFirst => {
+                let next = self.all.get(self.examined).copied();
+                self.examined += 1;
+                next
+            }
+        }
     }
 
     #[inline]
@@ -174,6 +200,7 @@ impl ChannelGraph {
             order: IdxVec::filled(channels, nowhere),
             seen: IdxVec::filled(channels, 0),
             round: 0,
+            search_order: SearchOrder::default(),
             following: Found::default(),
             leading: Found::default(),
         };
@@ -190,6 +217,13 @@ impl ChannelGraph {
             previous = channel;
         }
         graph
+    }
+
+    /// Lets searches for cycles go on in an order.
+    #[must_use]
+    pub fn with_search_order(mut self, order: SearchOrder) -> Self {
+        self.search_order = order;
+        self
     }
 
     /// Place of a channel in the topological order: a dependency leads to a higher place. The numbers
@@ -324,14 +358,14 @@ impl ChannelGraph {
         self.leading.start(from);
         self.seen[from] = leading;
         loop {
-            let Some(channel) = self.following.open.pop() else {
+            let Some(channel) = self.following.next(self.search_order) else {
                 self.move_following(from);
                 return true;
             };
             if self.follow_on(channel, high, following, leading) {
                 return false;
             }
-            let Some(channel) = self.leading.open.pop() else {
+            let Some(channel) = self.leading.next(self.search_order) else {
                 self.move_leading(to);
                 return true;
             };

@@ -30,7 +30,7 @@ use self::{
 use crate::{
     algo::{
         balance::{is_even, max_load, rounds},
-        channel_graph::{ChannelGraph, DependencyLayout},
+        channel_graph::{ChannelGraph, DependencyLayout, SearchOrder},
         choices::Choices,
         demands::Demands,
         lanes::channels_up_and_down,
@@ -191,24 +191,32 @@ fn arrange(
     demands: &Demands,
     vls: u8,
 ) -> Arrangement {
-    let layout = Arc::new(DependencyLayout::new(fabric));
+    let is_direct = demands.is_direct(fabric);
+    let start = LaneStart {
+        fabric,
+        layout: Arc::new(DependencyLayout::new(fabric)),
+        vls,
+        search_order: if is_direct {
+            SearchOrder::BreadthFirst
+        } else {
+            SearchOrder::DepthFirst
+        },
+    };
     let roots = escape::roots(fabric, &demands.senders);
     let sketcher = Sketcher {
         threads,
-        fabric,
-        layout: &layout,
+        start: &start,
         demands: sketched,
         roots: &roots,
-        vls,
     };
     let mut targets = targets(demands);
     let rounds = rounds(demands.trees.len() * fabric.num_switches());
-    if rounds == 1 && !demands.is_direct(fabric) {
-        let mut lanes = begin(fabric, &layout, &roots, vls);
+    if rounds == 1 && !is_direct {
+        let mut lanes = start.lanes(&roots);
         if let [lane] = lanes.as_mut_slice() {
-            let trees = BalancedTrees::new(threads, fabric, dag, demands, &layout, lane);
-            let (paths, start) = (Paths::new(fabric, demands), Start::Trees(trees));
-            let found = paths.find_all(threads, dag, &targets, start, &mut lanes, usize::MAX);
+            let trees = BalancedTrees::new(threads, fabric, dag, demands, &start.layout, lane);
+            let (paths, trees) = (Paths::new(fabric, demands), Start::Trees(trees));
+            let found = paths.find_all(threads, dag, &targets, trees, &mut lanes, usize::MAX);
             if let Some(found) = found {
                 return found;
             }
@@ -227,12 +235,12 @@ fn arrange(
             0 => None,
             _ => sketcher.best(dag, &mut targets, &mut random),
         };
-        let (start, mut lanes) = match sketched {
+        let (known, mut lanes) = match sketched {
             Some((sketch, lanes)) => (Start::Sketch(sketch), lanes),
-            None => (Start::Nothing, begin(fabric, &layout, &roots, vls)),
+            None => (Start::Nothing, start.lanes(&roots)),
         };
         let paths = Paths::new(fabric, demands);
-        let found = paths.find_all(threads, dag, &targets, start, &mut lanes, patience);
+        let found = paths.find_all(threads, dag, &targets, known, &mut lanes, patience);
         let Some(found) = found else {
             continue;
         };
@@ -258,12 +266,10 @@ fn arrange(
 struct Sketcher<'a> {
     /// As in [`RouteOptions`].
     threads: usize,
-    fabric: &'a Fabric,
-    layout: &'a Arc<DependencyLayout>,
+    start: &'a LaneStart<'a>,
     /// One tree for all CAs at a switch.
     demands: Demands,
     roots: &'a [SwitchIdx],
-    vls: u8,
 }
 
 impl<'a> Sketcher<'a> {
@@ -292,7 +298,7 @@ impl<'a> Sketcher<'a> {
         };
         let beginnings: Vec<Beginning> = (0..SKETCHES).map(begin).collect();
         let mut made = Vec::new();
-        if parallel::workers(self.threads, self.fabric.num_switches()) > 1 {
+        if parallel::workers(self.threads, self.start.fabric.num_switches()) > 1 {
             let sketch = |at| self.sketch(dag, beginnings.get(at)?, u64::MAX);
             made = parallel::map(self.threads, beginnings.len(), sketch);
         }
@@ -319,8 +325,8 @@ impl<'a> Sketcher<'a> {
         beginning: &Beginning,
         limit: u64,
     ) -> Option<(Sketch, Vec<ChannelGraph>)> {
-        let mut lanes = begin(self.fabric, self.layout, &beginning.roots, self.vls);
-        let paths = Paths::new(self.fabric, &self.demands);
+        let mut lanes = self.start.lanes(&beginning.roots);
+        let paths = Paths::new(self.start.fabric, &self.demands);
         let sketch = paths.sketch(dag, &beginning.order, &mut lanes, limit)?;
         Some((sketch, lanes))
     }
@@ -334,17 +340,23 @@ struct Beginning {
     roots: Vec<SwitchIdx>,
 }
 
-/// Lanes that admit escape paths towards the first of `roots`.
-fn begin(
-    fabric: &Fabric,
-    layout: &Arc<DependencyLayout>,
-    roots: &[SwitchIdx],
+/// What the lanes of all rounds begin with.
+struct LaneStart<'a> {
+    fabric: &'a Fabric,
+    layout: Arc<DependencyLayout>,
     vls: u8,
-) -> Vec<ChannelGraph> {
-    let escape = Escape::new(fabric, roots);
-    // Up is towards the root, so that neither escape paths nor up*/down* paths contradict the order.
-    let order = channels_up_and_down(fabric, &escape.order);
-    let mut lane = ChannelGraph::new(layout, &order);
-    escape.admit(fabric, &mut lane);
-    vec![lane; usize::from(vls)]
+    search_order: SearchOrder,
+}
+
+impl LaneStart<'_> {
+    /// Lanes that admit escape paths towards the first of `roots`.
+    fn lanes(&self, roots: &[SwitchIdx]) -> Vec<ChannelGraph> {
+        let escape = Escape::new(self.fabric, roots);
+        // Up is towards the root, so that neither escape paths nor up*/down* paths contradict the order.
+        let order = channels_up_and_down(self.fabric, &escape.order);
+        let lane = ChannelGraph::new(&self.layout, &order);
+        let mut lane = lane.with_search_order(self.search_order);
+        escape.admit(self.fabric, &mut lane);
+        vec![lane; usize::from(self.vls)]
+    }
 }
