@@ -28,15 +28,40 @@ pub(super) struct Paths<'a> {
     fabric: &'a Fabric,
     demands: &'a Demands,
     load: IdxVec<ChannelIdx, u64>,
-    /// The channel each switch takes, and where it leads.
-    channel: IdxVec<SwitchIdx, ChannelIdx>,
-    hops: IdxVec<SwitchIdx, u32>,
-    weight: IdxVec<SwitchIdx, u64>,
+    /// The path from each switch.
+    from: IdxVec<SwitchIdx, Path>,
+    /// The routes that pass each switch.
     flow: IdxVec<SwitchIdx, u64>,
     /// Switches with a path, in the order in which they got it: next hops come first.
     settled: Vec<SwitchIdx>,
     stuck: Vec<SwitchIdx>,
     backwards: Vec<ChannelIdx>,
+}
+
+/// The path from a switch to the target. What is read of a switch is read together, so it lies together in memory.
+#[derive(Clone, Copy, Debug)]
+struct Path {
+    /// The load of its channels.
+    weight: u64,
+    /// The number of its channels, or [`UNSETTLED`].
+    hops: u32,
+    /// The first of them; [`NONE`] at the target.
+    channel: ChannelIdx,
+}
+
+impl Path {
+    /// No path yet.
+    const MISSING: Self = Self {
+        weight: UNREACHED,
+        hops: UNSETTLED,
+        channel: NONE,
+    };
+    /// The path from the target to itself.
+    const ARRIVED: Self = Self {
+        weight: 0,
+        hops: 0,
+        channel: NONE,
+    };
 }
 
 /// The dependencies, loads and trees that a search for all paths begins with.
@@ -62,9 +87,7 @@ impl<'a> Paths<'a> {
             fabric,
             demands,
             load: IdxVec::filled(fabric.channels().len(), 0),
-            channel: IdxVec::filled(switches, NONE),
-            hops: IdxVec::filled(switches, UNSETTLED),
-            weight: IdxVec::filled(switches, UNREACHED),
+            from: IdxVec::filled(switches, Path::MISSING),
             flow: IdxVec::filled(switches, 0),
             settled: Vec::new(),
             stuck: Vec::new(),
@@ -217,7 +240,7 @@ impl<'a> Paths<'a> {
     /// Writes the paths that were found as the choices of a tree.
     fn write(&self, choices: SharedChoices<'_>, tree: usize) {
         for &switch in self.settled.iter().skip(1) {
-            choices.set(tree, switch, self.channel[switch]);
+            choices.set(tree, switch, self.from[switch].channel);
         }
     }
 
@@ -246,7 +269,7 @@ impl<'a> Paths<'a> {
     fn find_known(&mut self, dag: DagTo<'_>, lane: &ChannelGraph) -> bool {
         self.stuck.clear();
         for switch in dag.switches() {
-            if self.hops[switch] != UNSETTLED {
+            if self.from[switch].hops != UNSETTLED {
                 continue;
             }
             let channels = dag.next_hops(switch).iter();
@@ -303,7 +326,7 @@ impl<'a> Paths<'a> {
         let Some(next_hop) = self.lightest(next_hops) else {
             return false;
         };
-        let next = self.channel[next_hop.to()];
+        let next = self.from[next_hop.to()].channel;
         let fits = next == NONE || lane.admit(next_hop.channel, next);
         if fits {
             self.settle(switch, next_hop.channel);
@@ -321,8 +344,11 @@ impl<'a> Paths<'a> {
     ) -> bool {
         let mut best: Option<(u32, ChannelIdx)> = None;
         for channel in channels {
-            let to = self.fabric.channel(channel).to;
-            let (hops, next) = (self.hops[to], self.channel[to]);
+            let Path {
+                hops,
+                channel: next,
+                ..
+            } = self.from[self.fabric.channel(channel).to];
             let is_known = hops != UNSETTLED && (next == NONE || lane.contains(channel, next));
             if is_known && best.is_none_or(|(least, _)| hops < least) {
                 best = Some((hops, channel));
@@ -337,7 +363,7 @@ impl<'a> Paths<'a> {
     /// The lightest next hop to a switch with a path: all of those are equally far from the target.
     #[inline]
     fn lightest(&self, next_hops: &[NextHop]) -> Option<NextHop> {
-        let of = |next_hop: &NextHop| self.weight[next_hop.to()] + self.load[next_hop.channel];
+        let of = |next_hop: &NextHop| self.from[next_hop.to()].weight + self.load[next_hop.channel];
         if let [only] = next_hops {
             return (of(only) < UNREACHED).then_some(*only);
         }
@@ -354,20 +380,20 @@ impl<'a> Paths<'a> {
     }
 
     fn begin(&mut self, target: SwitchIdx) {
-        self.hops.fill(UNSETTLED);
-        self.hops[target] = 0;
-        self.weight.fill(UNREACHED);
-        self.weight[target] = 0;
-        self.channel[target] = NONE;
+        self.from.fill(Path::MISSING);
+        self.from[target] = Path::ARRIVED;
         self.settled.clear();
         self.settled.push(target);
     }
 
+    #[inline]
     fn settle(&mut self, switch: SwitchIdx, channel: ChannelIdx) {
-        let next = self.fabric.channel(channel).to;
-        self.channel[switch] = channel;
-        self.hops[switch] = self.hops[next] + 1;
-        self.weight[switch] = self.weight[next] + self.load[channel];
+        let next = self.from[self.fabric.channel(channel).to];
+        self.from[switch] = Path {
+            weight: next.weight + self.load[channel],
+            hops: next.hops + 1,
+            channel,
+        };
         self.settled.push(switch);
     }
 
@@ -379,22 +405,20 @@ impl<'a> Paths<'a> {
         lane: &mut ChannelGraph,
     ) -> bool {
         loop {
-            let mut best = (UNSETTLED, u64::MAX, NONE);
+            let mut best = (UNSETTLED, u64::MAX, NONE, NONE);
             for channel in channels.clone() {
-                let next = self.fabric.channel(channel).to;
-                let weight = self.weight[next] + self.load[channel];
-                let found = (self.hops[next], weight, channel);
-                if found < best
-                    && (self.channel[next] == NONE || !lane.refuses(channel, self.channel[next]))
-                {
+                let next = self.from[self.fabric.channel(channel).to];
+                let weight = next.weight + self.load[channel];
+                let found = (next.hops, weight, channel, next.channel);
+                if found < best && (next.hops == 0 || !lane.refuses(channel, next.channel)) {
                     best = found;
                 }
             }
-            let (hops, _, channel) = best;
+            let (hops, _, channel, next) = best;
             if hops == UNSETTLED {
                 return false;
             }
-            if hops == 0 || lane.admit(channel, self.channel[self.fabric.channel(channel).to]) {
+            if hops == 0 || lane.admit(channel, next) {
                 self.settle(switch, channel);
                 return true;
             }
@@ -433,14 +457,14 @@ impl<'a> Paths<'a> {
         let mut used = IdxVec::filled(fabric.num_switches(), false);
         for &channel in &backwards {
             let ends = fabric.channel(channel);
-            let hops = self.hops[ends.to];
+            let hops = self.from[ends.to].hops;
             if hops == UNSETTLED || used[ends.from] || ends.from == target {
                 continue;
             }
-            if hops + 1 < self.hops[ends.from] {
+            if hops + 1 < self.from[ends.from].hops {
                 used[ends.to] = true;
-                self.hops[ends.from] = hops + 1;
-                self.channel[ends.from] = channel;
+                self.from[ends.from].hops = hops + 1;
+                self.from[ends.from].channel = channel;
             }
         }
         self.backwards = backwards;
@@ -448,19 +472,19 @@ impl<'a> Paths<'a> {
         let reached = fabric
             .switches()
             .indices()
-            .filter(|&switch| self.hops[switch] != UNSETTLED);
+            .filter(|&switch| self.from[switch].hops != UNSETTLED);
         self.settled.extend(reached);
-        let hops = &self.hops;
-        self.settled.sort_by_key(|&switch| hops[switch]);
+        let from = &self.from;
+        self.settled.sort_by_key(|&switch| from[switch].hops);
         for at in 1..self.settled.len() {
             let Some(&switch) = self.settled.get(at) else {
                 break;
             };
-            let channel = self.channel[switch];
+            let channel = self.from[switch].channel;
             let next = fabric.channel(channel).to;
-            self.weight[switch] = self.weight[next] + self.load[channel];
+            self.from[switch].weight = self.from[next].weight + self.load[channel];
             if next != target {
-                lane.admit(channel, self.channel[next]);
+                lane.admit(channel, self.from[next].channel);
             }
         }
     }
@@ -478,8 +502,8 @@ impl<'a> Paths<'a> {
         self.begin(target);
         for switch in self.fabric.switches().indices() {
             if let Some(channel) = chosen(switch) {
-                self.channel[switch] = channel;
-                self.hops[switch] = UNSETTLED - 1;
+                self.from[switch].channel = channel;
+                self.from[switch].hops = UNSETTLED - 1;
             }
         }
         self.settle_again(target);
@@ -491,7 +515,7 @@ impl<'a> Paths<'a> {
     fn change_load(&mut self, change: impl Fn(&mut u64, u64)) {
         self.flow.refill(self.demands.senders.iter().copied());
         for &switch in self.settled.iter().skip(1).rev() {
-            let channel = self.channel[switch];
+            let channel = self.from[switch].channel;
             let routes = self.flow[switch];
             change(&mut self.load[channel], routes);
             self.flow[self.fabric.channel(channel).to] += routes;

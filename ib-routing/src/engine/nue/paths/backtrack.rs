@@ -31,21 +31,21 @@ impl Paths<'_> {
     ) -> bool {
         let fabric = self.fabric;
         let ends = fabric.channel(channel);
-        if self.hops[ends.to] == UNSETTLED {
+        if self.from[ends.to].hops == UNSETTLED {
             return false;
         }
         let fitting = channels_from(fabric, ends.to).find(|&other| {
             let to = fabric.channel(other).to;
-            other != self.channel[ends.to]
-                && self.hops[to] != UNSETTLED
+            other != self.from[ends.to].channel
+                && self.from[to].hops != UNSETTLED
                 && !lane.refuses(channel, other)
                 && !self.passes(to, ends.to)
-                && (to == target || lane.admit(other, self.channel[to]))
+                && (to == target || lane.admit(other, self.from[to].channel))
                 && self.follows_all(other, ends.to, lane)
                 && lane.admit(channel, other)
         });
         if let Some(other) = fitting {
-            self.channel[ends.to] = other;
+            self.from[ends.to].channel = other;
             self.settle(ends.from, channel);
         }
         fitting.is_some()
@@ -55,16 +55,16 @@ impl Paths<'_> {
     fn follows_all(&self, channel: ChannelIdx, switch: SwitchIdx, lane: &mut ChannelGraph) -> bool {
         let mut channels = self.fabric.channels_from(switch);
         channels.all(|(_, ends)| {
-            self.hops[ends.to] == UNSETTLED
-                || self.channel[ends.to] != ends.reverse
+            self.from[ends.to].hops == UNSETTLED
+                || self.from[ends.to].channel != ends.reverse
                 || lane.admit(ends.reverse, channel)
         })
     }
 
     /// Returns true if the path from a switch passes another one.
     fn passes(&self, mut switch: SwitchIdx, other: SwitchIdx) -> bool {
-        while switch != other && self.channel[switch] != NONE {
-            switch = self.fabric.channel(self.channel[switch]).to;
+        while switch != other && self.from[switch].channel != NONE {
+            switch = self.fabric.channel(self.from[switch].channel).to;
         }
         switch == other
     }
@@ -78,8 +78,8 @@ impl Paths<'_> {
         while let Some(&switch) = self.settled.get(at) {
             at += 1;
             for (_, ends) in fabric.channels_from(switch) {
-                let taken =
-                    self.hops[ends.to] != UNSETTLED && self.channel[ends.to] == ends.reverse;
+                let taken = self.from[ends.to].hops != UNSETTLED
+                    && self.from[ends.to].channel == ends.reverse;
                 if taken && ends.to != target {
                     self.settle(ends.to, ends.reverse);
                 }

@@ -47,7 +47,7 @@ impl Paths<'_> {
             self.find(dag.towards(demand.target), lane, demand);
             self.change_load(|load, routes| *load += routes * demand.weight);
             for &switch in self.settled.iter().skip(1) {
-                let channel = self.channel[switch];
+                let channel = self.from[switch].channel;
                 if self.load[channel] >= limit {
                     return None;
                 }
