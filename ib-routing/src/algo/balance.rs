@@ -37,7 +37,7 @@ use crate::{
     algo::{
         choices::Choices,
         demands::Demands,
-        hotspots::Hotspots,
+        hotspots::{AdmitAll, Hotspots},
         parallel,
         shortest_path_dag::{Fans, ShortestPathDag, Tree},
     },
@@ -390,7 +390,7 @@ impl<'a> Balance<'a> {
             room,
         };
         let mut load = self.load();
-        hotspots.run(&mut self.choices, &mut load, |_, _, _| true);
+        hotspots.run(&mut self.choices, &mut load, AdmitAll);
         self.set_load(&load);
     }
 }

@@ -17,7 +17,7 @@ use crate::{
         demands::{Demand, Demands},
         shortest_path_dag::ShortestPathDag,
     },
-    fabric::Fabric,
+    fabric::{Channel, Fabric},
     index::{ChannelIdx, IdxVec, SwitchIdx},
 };
 
@@ -37,6 +37,29 @@ pub struct Hotspots<'r> {
     pub room: usize,
 }
 
+/// Decides which dependencies between channels a reroute may add.
+pub trait Admission {
+    /// Lets channel `to` follow channel `from` in a tree; false if it must not.
+    fn admit(&mut self, tree: usize, from: ChannelIdx, to: ChannelIdx) -> bool;
+
+    /// Returns true if it is known that `to` must not follow `from` in a tree. To know it early spares most of the work
+    /// where nearly all dependencies are refused.
+    fn refuses(&self, tree: usize, from: ChannelIdx, to: ChannelIdx) -> bool;
+}
+
+/// Any channel may follow any other.
+pub struct AdmitAll;
+
+impl Admission for AdmitAll {
+    fn admit(&mut self, _: usize, _: ChannelIdx, _: ChannelIdx) -> bool {
+        true
+    }
+
+    fn refuses(&self, _: usize, _: ChannelIdx, _: ChannelIdx) -> bool {
+        false
+    }
+}
+
 /// The paths and the space to work in.
 struct Rerouter<'r, 'w, A> {
     plan: Hotspots<'r>,
@@ -44,7 +67,7 @@ struct Rerouter<'r, 'w, A> {
     load: &'w mut IdxVec<ChannelIdx, u64>,
     busiest: Busiest,
     passing: Passing,
-    admit: A,
+    admission: A,
     flow: IdxVec<SwitchIdx, u64>,
     /// Switches whose paths pass the busiest channel in the tree at hand, the nearest first.
     via: Vec<SwitchIdx>,
@@ -52,12 +75,12 @@ struct Rerouter<'r, 'w, A> {
 
 impl Hotspots<'_> {
     /// Moves routes away from the busiest channel until nothing can be taken from it. `load` is the load
-    /// that the `choices` make; `admit` decides whether one channel may follow another in a tree.
+    /// that the `choices` make.
     pub fn run(
         self,
         choices: &mut Choices,
         load: &mut IdxVec<ChannelIdx, u64>,
-        admit: impl FnMut(usize, ChannelIdx, ChannelIdx) -> bool,
+        admission: impl Admission,
     ) {
         let flow = IdxVec::filled(self.fabric.num_switches(), 0);
         let passing = Passing::everywhere(self.fabric, self.demands);
@@ -67,7 +90,7 @@ impl Hotspots<'_> {
             passing,
             choices,
             load,
-            admit,
+            admission,
             flow,
             via: Vec::new(),
         };
@@ -90,7 +113,7 @@ impl Hotspots<'_> {
     }
 }
 
-impl<A: FnMut(usize, ChannelIdx, ChannelIdx) -> bool> Rerouter<'_, '_, A> {
+impl<A: Admission> Rerouter<'_, '_, A> {
     /// Finds out which switches the routes of each tree pass.
     fn note_passing(&mut self) {
         let Hotspots {
@@ -154,8 +177,14 @@ impl<A: FnMut(usize, ChannelIdx, ChannelIdx) -> bool> Rerouter<'_, '_, A> {
                     old,
                     new,
                 };
+                if self.is_refused_ahead(demand.target, reroute) {
+                    continue;
+                }
                 let length = self.length(tree, demand.target, new, Some(busiest), longest);
-                if length.is_some() && self.take(demand.target, reroute, routes, busiest) {
+                if length.is_some()
+                    && !self.is_refused_behind(demand.target, reroute)
+                    && self.take(demand.target, reroute, routes, busiest)
+                {
                     return;
                 }
             }
@@ -282,25 +311,38 @@ impl<A: FnMut(usize, ChannelIdx, ChannelIdx) -> bool> Rerouter<'_, '_, A> {
         fits
     }
 
-    /// Returns true if the new channel may follow those that lead to it, and be followed by the next.
+    /// Returns true if it is known that the new channel must not be followed by the next.
+    #[inline]
+    fn is_refused_ahead(&self, target: SwitchIdx, reroute: Reroute) -> bool {
+        let Reroute { tree, new, .. } = reroute;
+        let next = self.next(target, reroute);
+        next.is_some_and(|next| self.admission.refuses(tree, new, next))
+    }
+
+    /// Returns true if it is known that the new channel must not follow one of those that lead to it.
+    #[inline]
+    fn is_refused_behind(&self, target: SwitchIdx, reroute: Reroute) -> bool {
+        let Reroute { tree, new, .. } = reroute;
+        let mut previous = previous(self.plan.fabric, self.choices, target, reroute);
+        previous.any(|previous| self.admission.refuses(tree, previous, new))
+    }
+
+    /// Returns true if the new channel may be followed by the next, and follow those that lead to it.
     fn admits(&mut self, target: SwitchIdx, reroute: Reroute) -> bool {
-        let fabric = self.plan.fabric;
-        let Reroute {
-            tree, switch, new, ..
-        } = reroute;
-        let next = fabric.channel(new).to;
-        let on = (next != target).then(|| self.choices.channel(tree, next));
-        if on
-            .flatten()
-            .is_some_and(|next| !(self.admit)(tree, new, next))
-        {
-            return false;
-        }
-        fabric.channels_from(switch).all(|(_, ends)| {
-            ends.to == target
-                || self.choices.channel(tree, ends.to) != Some(ends.reverse)
-                || (self.admit)(tree, ends.reverse, new)
-        })
+        let Reroute { tree, new, .. } = reroute;
+        let next = self.next(target, reroute);
+        let mut previous = previous(self.plan.fabric, self.choices, target, reroute);
+        let admission = &mut self.admission;
+        next.is_none_or(|next| admission.admit(tree, new, next))
+            && previous.all(|previous| admission.admit(tree, previous, new))
+    }
+
+    /// The channel after the new one, unless that leads to the target.
+    #[inline]
+    fn next(&self, target: SwitchIdx, reroute: Reroute) -> Option<ChannelIdx> {
+        let end = self.plan.fabric.channel(reroute.new).to;
+        let next = (end != target).then(|| self.choices.channel(reroute.tree, end));
+        next.flatten()
     }
 
     /// Changes the load of a channel and of all after it on the path, until `change` returns false.
@@ -338,4 +380,18 @@ struct Reroute {
     switch: SwitchIdx,
     old: ChannelIdx,
     new: ChannelIdx,
+}
+
+/// The channels on which paths of a tree lead to the switch of a reroute.
+fn previous(
+    fabric: &Fabric,
+    choices: &Choices,
+    target: SwitchIdx,
+    reroute: Reroute,
+) -> impl Iterator<Item = ChannelIdx> {
+    let choices = choices.of_tree(reroute.tree);
+    let ends = fabric.channels_from(reroute.switch).map(|(_, ends)| ends);
+    let leads =
+        move |ends: &&Channel| ends.to != target && choices.channel(ends.to) == Some(ends.reverse);
+    ends.filter(leads).map(|ends| ends.reverse)
 }

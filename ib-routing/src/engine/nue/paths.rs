@@ -15,7 +15,7 @@ use crate::{
         channel_graph::ChannelGraph,
         choices::{Choices, SharedChoices},
         demands::{Demand, Demands},
-        hotspots::Hotspots,
+        hotspots::{Admission, Hotspots},
         parallel,
         shortest_path_dag::{DagTo, NextHop, ShortestPathDag},
     },
@@ -161,11 +161,11 @@ impl<'a> Paths<'a> {
         };
         let mut load = self.load;
         if !is_even(&load) {
-            hotspots.run(&mut choices, &mut load, |tree, from, to| {
-                let lane = lane_of.get(tree).map(|&lane| usize::from(lane));
-                let lane = lane.and_then(|lane| lanes.get_mut(lane));
-                lane.is_some_and(|lane| lane.admit(from, to))
-            });
+            let lanes = LanesOfTrees {
+                lane_of: &lane_of,
+                lanes,
+            };
+            hotspots.run(&mut choices, &mut load, lanes);
         }
         Some(Arrangement {
             choices,
@@ -520,6 +520,27 @@ impl<'a> Paths<'a> {
             change(&mut self.load[channel], routes);
             self.flow[self.fabric.channel(channel).to] += routes;
         }
+    }
+}
+
+/// The lane of each tree admits its dependencies.
+struct LanesOfTrees<'a> {
+    lane_of: &'a [u8],
+    lanes: &'a mut [ChannelGraph],
+}
+
+impl Admission for LanesOfTrees<'_> {
+    fn admit(&mut self, tree: usize, from: ChannelIdx, to: ChannelIdx) -> bool {
+        let lane = self.lane_of.get(tree).map(|&lane| usize::from(lane));
+        let lane = lane.and_then(|lane| self.lanes.get_mut(lane));
+        lane.is_some_and(|lane| lane.admit(from, to))
+    }
+
+    #[inline]
+    fn refuses(&self, tree: usize, from: ChannelIdx, to: ChannelIdx) -> bool {
+        let lane = self.lane_of.get(tree).map(|&lane| usize::from(lane));
+        let lane = lane.and_then(|lane| self.lanes.get(lane));
+        lane.is_none_or(|lane| lane.refuses(from, to))
     }
 }
 
