@@ -395,3 +395,65 @@ fn previous(
         move |ends: &&Channel| ends.to != target && choices.channel(ends.to) == Some(ends.reverse);
     ends.filter(leads).map(|ends| ends.reverse)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        algo::balance::max_load,
+        generate::FabricSpec,
+        lid::{LidMap, LidOptions},
+        options::RouteOptions,
+    };
+
+    /// Nothing may follow anything, and that is known.
+    struct RefuseAll;
+
+    impl Admission for RefuseAll {
+        fn admit(&mut self, tree: usize, from: ChannelIdx, to: ChannelIdx) -> bool {
+            panic!("{from:?} and {to:?} of tree {tree} are refused");
+        }
+
+        fn refuses(&self, _: usize, _: ChannelIdx, _: ChannelIdx) -> bool {
+            true
+        }
+    }
+
+    /// Every switch takes its first next hop, so that some channels are much busier than others. Only paths that neither
+    /// begin nor end with a dependency can then move.
+    #[test]
+    fn a_dependency_that_is_refused_is_not_asked_for() {
+        let spec: FabricSpec = "dragonfly:a=4,p=2,h=2".parse().unwrap();
+        let fabric = spec.build().unwrap();
+        let lids = LidMap::assign(&fabric, &LidOptions::default()).unwrap();
+        let demands = Demands::new(&fabric, &lids, false);
+        let dag = ShortestPathDag::new(&fabric, &RouteOptions::default());
+        let mut first = Choices::new(&fabric, &demands.trees);
+        let mut load = IdxVec::filled(fabric.channels().len(), 0);
+        for (number, tree) in demands.trees.iter().enumerate() {
+            let towards = dag.towards(tree.target);
+            let mut flow: IdxVec<SwitchIdx, u64> = demands.senders.clone();
+            for switch in towards.switches().rev() {
+                let next_hop = towards.next_hops(switch)[0];
+                first.set(number, switch, next_hop.channel);
+                let routes = flow[switch];
+                load[next_hop.channel] += routes * tree.weight;
+                flow[next_hop.to()] += routes;
+            }
+        }
+        let hotspots = || Hotspots {
+            threads: 1,
+            fabric: &fabric,
+            dag: &dag,
+            demands: &demands,
+            slack: 1,
+            room: usize::MAX,
+        };
+        let (mut choices, mut refused) = (first.clone(), load.clone());
+        hotspots().run(&mut choices, &mut refused, RefuseAll);
+        let (mut choices, mut admitted) = (first, load.clone());
+        hotspots().run(&mut choices, &mut admitted, AdmitAll);
+        assert!(max_load(&admitted) < max_load(&refused));
+        assert!(max_load(&refused) <= max_load(&load));
+    }
+}

@@ -67,11 +67,18 @@ fn leads(admitted: &[(ChannelIdx, ChannelIdx)], start: ChannelIdx, end: ChannelI
 
 #[test]
 fn a_dependency_is_refused_exactly_if_it_closes_a_cycle() {
+    for search_order in [SearchOrder::DepthFirst, SearchOrder::BreadthFirst] {
+        refuses_exactly_what_closes_a_cycle(search_order);
+    }
+}
+
+fn refuses_exactly_what_closes_a_cycle(search_order: SearchOrder) {
     let spec: FabricSpec = "torus:4x4,hosts=1".parse().unwrap();
     let fabric = spec.build().unwrap();
     let layout = Arc::new(DependencyLayout::new(&fabric));
     let order: Vec<ChannelIdx> = fabric.channels().indices().collect();
-    let mut graph = ChannelGraph::new(&layout, &order);
+    let graph = ChannelGraph::new(&layout, &order);
+    let mut graph = graph.with_search_order(search_order);
     let pairs = order.iter().flat_map(|&from| {
         let next = fabric.channels_from(fabric.channel(from).to);
         next.map(move |(to, _)| (from, to))

@@ -36,6 +36,47 @@ pub(super) struct Paths<'a> {
     settled: Vec<SwitchIdx>,
     stuck: Vec<SwitchIdx>,
     backwards: Vec<ChannelIdx>,
+    listed: ListedNextHops,
+}
+
+/// A copy of the next hops towards one target, in the order in which they are read. In the graph of shortest paths they lie
+/// wherever a list is the same as that of another target. A copy waits for many of them at once, the search for one after
+/// the other, and all trees to the target read it.
+#[derive(Default)]
+struct ListedNextHops {
+    target: Option<SwitchIdx>,
+    /// The switches, the nearest first, and the ends of their next hops.
+    switches: Vec<(SwitchIdx, u32)>,
+    next_hops: Vec<NextHop>,
+}
+
+impl ListedNextHops {
+    /// Copies the next hops towards a target, unless they are those that were copied last.
+    fn list(&mut self, dag: DagTo<'_>, target: SwitchIdx) {
+        if self.target.replace(target) == Some(target) {
+            return;
+        }
+        self.switches.clear();
+        self.next_hops.clear();
+        for switch in dag.switches() {
+            // There are few: a loop takes less time than a call.
+            for &next_hop in dag.next_hops(switch) {
+                self.next_hops.push(next_hop);
+            }
+            // There are fewer than 2^24 channels.
+            self.switches.push((switch, self.next_hops.len() as u32));
+        }
+    }
+
+    /// The switches, the nearest first, with their next hops.
+    fn iter(&self) -> impl Iterator<Item = (SwitchIdx, &[NextHop])> {
+        let mut start = 0;
+        self.switches.iter().map(move |&(switch, end)| {
+            let range = start..end as usize;
+            start = end as usize;
+            (switch, self.next_hops.get(range).unwrap_or_default())
+        })
+    }
 }
 
 /// The path from a switch to the target. What is read of a switch is read together, so it lies together in memory.
@@ -92,6 +133,7 @@ impl<'a> Paths<'a> {
             settled: Vec::new(),
             stuck: Vec::new(),
             backwards: Vec::new(),
+            listed: ListedNextHops::default(),
         }
     }
 
@@ -291,7 +333,7 @@ impl<'a> Paths<'a> {
         let shortest = if demand.weight == 0 {
             self.find_known(dag, lane)
         } else {
-            self.find_shortest(dag, lane)
+            self.find_shortest(dag, target, lane)
         };
         if !self.free_by_new(lane) && !self.backtrack(lane, target) {
             self.climb(lane, target);
@@ -301,10 +343,16 @@ impl<'a> Paths<'a> {
 
     /// Finds shortest paths, the lightest where their dependencies are admitted. Returns false if switches are left, the
     /// [stuck](Self::stuck) ones.
-    fn find_shortest(&mut self, dag: DagTo<'_>, lane: &mut ChannelGraph) -> bool {
+    fn find_shortest(
+        &mut self,
+        dag: DagTo<'_>,
+        target: SwitchIdx,
+        lane: &mut ChannelGraph,
+    ) -> bool {
         self.stuck.clear();
-        for switch in dag.switches() {
-            let next_hops = dag.next_hops(switch);
+        let mut listed = core::mem::take(&mut self.listed);
+        listed.list(dag, target);
+        for (switch, next_hops) in listed.iter() {
             let channels = next_hops.iter().map(|next_hop| next_hop.channel);
             if !self.take_first(switch, next_hops, lane)
                 && !self.take_lightest(switch, channels, lane)
@@ -312,6 +360,7 @@ impl<'a> Paths<'a> {
                 self.stuck.push(switch);
             }
         }
+        self.listed = listed;
         self.stuck.is_empty()
     }
 
