@@ -39,9 +39,11 @@ pub(super) struct Paths<'a> {
     listed: ListedNextHops,
 }
 
-/// A copy of the next hops towards one target, in the order in which they are read. In the graph of shortest paths they lie
-/// wherever a list is the same as that of another target. A copy waits for many of them at once, the search for one after
-/// the other, and all trees to the target read it.
+/// A copy of the next hops towards one target, in the order in which a search reads them.
+///
+/// Targets share equal lists of next hops in the graph of shortest paths, so lists that are read one after the other lie far
+/// apart there, and mostly in no cache. The processor reads many of them at the same time while they are copied. A search would
+/// wait for each, as what it does with one decides what it does next. All trees to the target read the same copy.
 #[derive(Default)]
 struct ListedNextHops {
     target: Option<SwitchIdx>,
@@ -59,7 +61,7 @@ impl ListedNextHops {
         self.switches.clear();
         self.next_hops.clear();
         for switch in dag.switches() {
-            // There are few: a loop takes less time than a call.
+            // Most lists are so short that a loop takes less time than a call.
             for &next_hop in dag.next_hops(switch) {
                 self.next_hops.push(next_hop);
             }
