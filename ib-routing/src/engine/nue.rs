@@ -340,7 +340,7 @@ struct Beginning {
     roots: Vec<SwitchIdx>,
 }
 
-/// What the lanes of all rounds begin with.
+/// The facts that the lanes of all rounds begin with.
 struct LaneStart<'a> {
     fabric: &'a Fabric,
     layout: Arc<DependencyLayout>,

@@ -580,17 +580,22 @@ struct LanesOfTrees<'a> {
     lanes: &'a mut [ChannelGraph],
 }
 
+impl LanesOfTrees<'_> {
+    #[inline]
+    fn number(&self, tree: usize) -> Option<usize> {
+        self.lane_of.get(tree).map(|&lane| usize::from(lane))
+    }
+}
+
 impl Admission for LanesOfTrees<'_> {
     fn admit(&mut self, tree: usize, from: ChannelIdx, to: ChannelIdx) -> bool {
-        let lane = self.lane_of.get(tree).map(|&lane| usize::from(lane));
-        let lane = lane.and_then(|lane| self.lanes.get_mut(lane));
+        let lane = self.number(tree).and_then(|lane| self.lanes.get_mut(lane));
         lane.is_some_and(|lane| lane.admit(from, to))
     }
 
     #[inline]
     fn refuses(&self, tree: usize, from: ChannelIdx, to: ChannelIdx) -> bool {
-        let lane = self.lane_of.get(tree).map(|&lane| usize::from(lane));
-        let lane = lane.and_then(|lane| self.lanes.get(lane));
+        let lane = self.number(tree).and_then(|lane| self.lanes.get(lane));
         lane.is_none_or(|lane| lane.refuses(from, to))
     }
 }
