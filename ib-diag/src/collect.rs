@@ -606,10 +606,9 @@ impl Collector {
         let is_new = port.is_some_and(|port| port.counters.unread.is_none());
         let is_wanted = self.config.contents.contains(Contents::COUNTERS)
             && (is_switch || self.config.counters_of_hosts)
-            && plan::ports_of(&self.snapshot, at)
-                .iter()
-                .any(|&port| self.counts(port));
-        if !is_end_port || !is_new || !is_wanted {
+            && is_end_port
+            && plan::ports_of(&self.snapshot, at).any(|port| self.counts(port));
+        if !is_new || !is_wanted {
             return;
         }
         let has_lid = port.is_some_and(|port| port.lid().is_unicast());

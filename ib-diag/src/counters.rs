@@ -4,6 +4,7 @@
 //! announces them. A reading joins both: each counter comes from the widest attribute that holds it. A counter that
 //! could not be read is missing, which is not the same as zero.
 
+mod sources;
 mod thresholds;
 
 use alloc::{collections::BTreeMap, vec::Vec};
@@ -12,8 +13,9 @@ use ib_mad::{
     ClassPortInfo, CounterDelta, PerfCapabilities, PerfCapabilities2, PortCounters,
     PortCountersExtended, PortExtendedSpeedsCounters,
 };
-use ib_wire::table::{Field, Layout, load_bits};
+use ib_wire::table::{Field, load_bits};
 
+use self::sources::{Source, sources};
 pub use self::thresholds::Thresholds;
 
 /// The performance counters that were read for one port.
@@ -122,8 +124,7 @@ const TRAFFIC: [&str; 9] = [
 impl CounterReadings {
     /// The names of all counters, in the order of PortCountersExtended and PortCounters.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        let wide = fields(PortCountersExtended::LAYOUT).map(|field| field.name);
-        wide.chain(narrow_only())
+        sources().iter().map(|source| source.name)
     }
 
     /// Returns true if a counter counts faults rather than traffic.
@@ -153,28 +154,22 @@ impl CounterReadings {
             return CounterValues::default();
         }
         let abilities = Abilities::of(info);
-        let narrow = |name: &str| {
-            let classic = self.classic.as_ref()?;
-            let field = PortCounters::LAYOUT.field(name)?;
-            let is_there = name != "port_xmit_wait" || abilities.xmit_wait;
-            counter(field, classic.as_bytes()).filter(|_| is_there)
-        };
-        let mut values = Vec::with_capacity(fields(PortCountersExtended::LAYOUT).count());
-        for (place, field) in fields(PortCountersExtended::LAYOUT).enumerate() {
-            // The counters of WIDE are the first ones of the attribute, in this order.
-            let is_there = match place {
+        let mut values = Vec::with_capacity(sources().len());
+        for (place, source) in sources().iter().enumerate() {
+            // The counters of WIDE are the first ones of PortCountersExtended, in this order.
+            let is_wide = match place {
                 0..=3 => true,
                 4..=7 => abilities.by_cast,
                 _ => abilities.wide_errors,
             };
-            let extended = self.extended.as_ref().filter(|_| is_there);
-            let wide = extended.and_then(|extended| counter(field, extended.as_bytes()));
-            let value = wide.or_else(|| narrow(field.name));
-            values.extend(value.map(|value| (field.name, value)));
-        }
-        if self.classic.is_some() {
-            let others = narrow_only().filter_map(|name| Some((name, narrow(name)?)));
-            values.extend(others);
+            let extended = self.extended.as_ref().filter(|_| is_wide);
+            let wide = extended.and_then(|of| counter(source.wide?, of.as_bytes()));
+            let value = wide.or_else(|| {
+                let is_there = abilities.xmit_wait || source.name != "port_xmit_wait";
+                let classic = self.classic.as_ref().filter(|_| is_there)?;
+                counter(source.narrow?, classic.as_bytes())
+            });
+            values.extend(value.map(|value| (source, value)));
         }
         CounterValues(values)
     }
@@ -199,7 +194,7 @@ impl CounterReadings {
 
 /// The values of the counters that were read for one port, in the order of [`CounterReadings::names`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CounterValues(Vec<(&'static str, Counter)>);
+pub struct CounterValues(Vec<(&'static Source, Counter)>);
 
 impl CounterValues {
     /// The counter with this name; `None` if it was not read.
@@ -212,7 +207,8 @@ impl CounterValues {
 
     /// All counters that were read, with their names.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, Counter)> {
-        self.0.iter().copied()
+        let values = self.0.iter();
+        values.map(|(source, counter)| (source.name, *counter))
     }
 
     /// Returns true if no counter was read.
@@ -273,22 +269,7 @@ impl Abilities {
     }
 }
 
-/// The counters of an attribute.
-fn fields(layout: &'static Layout) -> impl Iterator<Item = &'static Field> {
-    layout.fields.iter().filter(|field| {
-        !field.is_reserved()
-            && !field.name.ends_with("_select")
-            && !field.name.ends_with("_select2")
-    })
-}
-
-/// The names of the counters that only PortCounters has.
-fn narrow_only() -> impl Iterator<Item = &'static str> {
-    let names = fields(PortCounters::LAYOUT).map(|field| field.name);
-    names.filter(|name| PortCountersExtended::LAYOUT.field(name).is_none())
-}
-
-fn counter(field: &Field, bytes: &[u8]) -> Option<Counter> {
+fn counter(field: Field, bytes: &[u8]) -> Option<Counter> {
     Some(Counter {
         value: load_bits(bytes, field.bit_offset, field.bits)?,
         bits: u8::try_from(field.bits).ok()?,

@@ -12,32 +12,50 @@ const GAP: usize = 3;
 const NARROW_GAP: usize = 2;
 
 /// A table that is collected, then printed.
+///
+/// The texts of all cells lie one behind the other: a table of a large fabric has more cells than memory should have
+/// pieces.
 #[derive(Debug)]
 pub struct Table {
+    text: String,
+    /// The end of each cell in `text`, row by row.
+    ends: Vec<usize>,
     rows: Vec<Row>,
+    columns: Vec<Column>,
     gap: usize,
     /// Columns of the terminal that it has to fit into, if it is to fit into one.
     width: Option<usize>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Row {
-    cells: Vec<String>,
+    cells: usize,
     /// A line below the row; empty: none.
     note: String,
+}
+
+/// A column, as far as it has cells.
+#[derive(Clone, Copy, Debug)]
+struct Column {
+    /// The width of the widest cell.
+    width: usize,
+    /// True if all cells below the head are numbers.
+    is_of_numbers: bool,
 }
 
 impl Table {
     /// A table with these heads.
     pub fn new<'h>(heads: impl IntoIterator<Item = &'h str>) -> Self {
-        Self {
-            rows: vec![Row {
-                cells: heads.into_iter().map(str::to_owned).collect(),
-                note: String::new(),
-            }],
+        let mut table = Self {
+            text: String::new(),
+            ends: Vec::new(),
+            rows: Vec::new(),
+            columns: Vec::new(),
             gap: GAP,
             width: None,
-        }
+        };
+        table.row(heads.into_iter().map(str::to_owned));
+        table
     }
 
     /// The same with less room between the columns, and with the cells of the first column cut so that no row is wider
@@ -52,8 +70,27 @@ impl Table {
 
     /// Adds a row.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) -> &mut Self {
+        let is_head = self.rows.is_empty();
+        let mut count = 0;
+        for cell in cells {
+            let width = cell.chars().count();
+            let is_of_numbers = is_head || is_number(&cell);
+            match self.columns.get_mut(count) {
+                Some(column) => {
+                    column.width = column.width.max(width);
+                    column.is_of_numbers &= is_of_numbers;
+                }
+                None => self.columns.push(Column {
+                    width,
+                    is_of_numbers,
+                }),
+            }
+            self.text.push_str(&cell);
+            self.ends.push(self.text.len());
+            count += 1;
+        }
         self.rows.push(Row {
-            cells: cells.into_iter().collect(),
+            cells: count,
             note: String::new(),
         });
         self
@@ -69,50 +106,35 @@ impl Table {
 
     /// Columns of the widest row.
     pub fn width(&self) -> usize {
-        let widths = self.widths();
-        let gaps = widths.len().saturating_sub(1).saturating_mul(self.gap);
-        widths.iter().sum::<usize>().saturating_add(gaps)
-    }
-
-    fn column(&self, index: usize) -> impl Iterator<Item = &String> {
-        self.rows.iter().filter_map(move |row| row.cells.get(index))
-    }
-
-    fn columns(&self) -> usize {
-        let lengths = self.rows.iter().map(|row| row.cells.len());
-        lengths.max().unwrap_or(0)
-    }
-
-    /// The width of the widest cell of each column.
-    fn widths(&self) -> Vec<usize> {
-        let of = |index| {
-            let widths = self.column(index).map(|cell| cell.chars().count());
-            widths.max().unwrap_or(0)
-        };
-        (0..self.columns()).map(of).collect()
+        let gaps = self.columns.len().saturating_sub(1);
+        let gaps = gaps.saturating_mul(self.gap);
+        let widths = self.columns.iter().map(|column| column.width);
+        widths.sum::<usize>().saturating_add(gaps)
     }
 
     /// Prints the rows; a column whose cells below the head are all numbers is aligned to the right.
     pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
-        let numbers: Vec<bool> = (0..self.columns())
-            .map(|index| self.column(index).skip(1).all(|cell| is_number(cell)))
-            .collect();
-        let mut widths = self.widths();
-        if let (Some(width), Some(first)) = (self.width, widths.first_mut()) {
+        let mut columns = self.columns.clone();
+        if let (Some(width), Some(first)) = (self.width, columns.first_mut()) {
             let excess = self.width().saturating_sub(width);
-            *first = first.saturating_sub(excess).max(NARROWEST).min(*first);
+            let cut = first.width.saturating_sub(excess);
+            first.width = cut.max(NARROWEST).min(first.width);
         }
+        let mut start = 0;
+        let mut cells = self.ends.iter().map(|&end| {
+            let cell = self.text.get(start..end).unwrap_or_default();
+            start = end;
+            cell
+        });
         // One write for the whole table: standard output would write each line by itself.
         let mut text = String::new();
         for row in &self.rows {
             // Blanks that wait for a cell after them: a line does not end in blanks.
             let mut blanks = 0;
-            for (index, cell) in row.cells.iter().enumerate() {
-                let width = widths.get(index).copied().unwrap_or(0);
-                let cell = shortened(cell, width);
-                let padding = width.saturating_sub(cell.chars().count());
-                let is_number = numbers.get(index).copied().unwrap_or(false);
-                let (before, after) = match is_number {
+            for (column, cell) in columns.iter().zip(cells.by_ref().take(row.cells)) {
+                let cell = shortened(cell, column.width);
+                let padding = column.width.saturating_sub(cell.chars().count());
+                let (before, after) = match column.is_of_numbers {
                     true => (padding, 0),
                     false => (0, padding),
                 };

@@ -107,15 +107,18 @@ impl What {
 pub(super) fn lay_out(snapshot: &mut Snapshot, subnet: &Subnet) {
     let mut order: Vec<(NodeId, &SubnetNode)> = subnet.nodes().collect();
     order.sort_by_key(|(_, node)| node.info().node_guid());
-    let numbered = order.iter().enumerate();
-    let places: BTreeMap<NodeId, NodeIdx> = numbered
-        .map(|(place, &(id, _))| (id, NodeIdx::new(place)))
-        .collect();
+    let numbers = order.iter().map(|(id, _)| id.index());
+    let last = numbers.max().unwrap_or(0);
+    let mut places = alloc::vec![None; last.saturating_add(1)];
+    for (place, (id, _)) in order.iter().enumerate() {
+        if let Some(of_node) = places.get_mut(id.index()) {
+            *of_node = Some(NodeIdx::new(place));
+        }
+    }
     let place = |at: PortId| {
-        Some(PortRef {
-            node: *places.get(&at.node)?,
-            port: at.port,
-        })
+        let node = places.get(at.node.index()).copied().flatten()?;
+        let port = at.port;
+        Some(PortRef { node, port })
     };
     snapshot.own_port = subnet.own_port().and_then(place);
     for (_, observed) in order {
@@ -354,20 +357,16 @@ pub(super) fn unknown_behind(snapshot: &Snapshot, at: PortRef) -> Option<DrPath>
 }
 
 /// The ports whose counters are read through the agent at a port.
-pub(super) fn ports_of(snapshot: &Snapshot, at: PortRef) -> Vec<PortRef> {
-    let Some(node) = snapshot.node(at.node) else {
-        return Vec::new();
-    };
-    match node.is_switch() {
+pub(super) fn ports_of(snapshot: &Snapshot, at: PortRef) -> impl Iterator<Item = PortRef> + use<> {
+    let numbers = snapshot.node(at.node).map(|node| match node.is_switch() {
         true => {
-            let external = node
-                .ports()
-                .map(|(number, _)| number)
-                .filter(|port| port.0 > 0);
-            external.map(|port| PortRef { port, ..at }).collect()
+            let external = node.ports.len().saturating_sub(1);
+            1..=u8::try_from(external).unwrap_or(u8::MAX)
         }
-        false => Vec::from([at]),
-    }
+        false => at.port.0..=at.port.0,
+    });
+    let numbers = numbers.into_iter().flatten().map(PortNum);
+    numbers.map(move |port| PortRef { port, ..at })
 }
 
 /// PortSelect of all ports of a switch together.
@@ -375,7 +374,7 @@ pub(super) const ALL_PORTS: u8 = 255;
 
 /// ClassPortInfo of the agent for performance management at a port, if it was read before.
 pub(super) fn known_class_port_info(snapshot: &Snapshot, at: PortRef) -> Option<ClassPortInfo> {
-    let first = ports_of(snapshot, at).first().copied()?;
+    let first = ports_of(snapshot, at).next()?;
     snapshot.port(first)?.perf_class_port_info
 }
 
