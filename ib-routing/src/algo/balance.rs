@@ -16,6 +16,7 @@
 
 mod divided;
 mod even_split;
+mod expected;
 mod lightest;
 mod lower_bound;
 mod parts;
@@ -29,6 +30,7 @@ use ib_wire::random::SplitMix64;
 pub use self::regular::is_regular;
 use self::{
     divided::Divided,
+    expected::expect,
     lower_bound::lower_bound,
     parts::Parts,
     tree_chooser::{Group, Pass, SIDE_BY_SIDE, TreeChooser, Visit, grouped},
@@ -370,11 +372,13 @@ impl<'a> Balance<'a> {
         if !expects {
             return self.pass(Pass::ByLoad, groups);
         }
+        let threads = self.threads;
         let (Chooser::Whole(chooser), visits) = self.visits(groups) else {
             return self.pass(Pass::ByLoad, groups);
         };
-        let shares: Vec<Vec<u64>> = visits.clone().map(|visit| chooser.expect(visit)).collect();
-        for (visit, shares) in visits.zip(shares) {
+        let visits: Vec<Visit<'_>> = visits.collect();
+        let shares = expect(threads, chooser, &visits);
+        for (&visit, shares) in visits.iter().zip(shares) {
             chooser.choose_expected(visit, &shares);
         }
     }

@@ -272,6 +272,22 @@ impl TreeChooser {
         self.load.refill(load.iter().map(|load| load << point));
     }
 
+    /// The same with no route on any channel.
+    pub(super) fn without_load(&self) -> Self {
+        let load = IdxVec::filled(self.load.len(), 0);
+        Self {
+            load,
+            ..self.clone()
+        }
+    }
+
+    /// Adds the routes on every channel of another chooser, fractions included.
+    pub(super) fn add_load(&mut self, other: &Self) {
+        for (load, other) in self.load.iter_mut().zip(other.load.iter()) {
+            *load += other;
+        }
+    }
+
     /// Adds the load that the trees of a group make if every switch splits its routes evenly. Returns the share of each
     /// next hop of a switch, the farthest switch first.
     pub(super) fn expect(&mut self, visit: Visit<'_>) -> Vec<u64> {
