@@ -247,7 +247,7 @@ impl<'a> Balance<'a> {
             fans: if demands.spread(fabric) {
                 Fans::default()
             } else {
-                dag.fans(fabric)
+                dag.fans(workers, fabric)
             },
             choices: Choices::new(fabric, &demands.trees),
             chooser: Chooser::new(workers, fabric, dag, demands),

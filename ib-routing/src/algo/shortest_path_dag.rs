@@ -239,10 +239,10 @@ impl ShortestPathDag {
         uses
     }
 
-    /// The fans of all switches that have [`MANY`] next hops.
+    /// The fans of all switches that have [`MANY`] next hops, found on up to `threads` threads.
     #[must_use]
-    pub(crate) fn fans(&self, fabric: &Fabric) -> Fans {
-        Fans::new(fabric, self)
+    pub(crate) fn fans(&self, threads: usize, fabric: &Fabric) -> Fans {
+        Fans::new(threads, fabric, self)
     }
 
     /// The shortest paths to `target`.

@@ -10,7 +10,7 @@ use core::ops::Range;
 
 use super::{Batch, ShortestPathDag};
 use crate::{
-    algo::frontiers::BATCH,
+    algo::{frontiers::BATCH, parallel},
     fabric::Fabric,
     index::{ChannelIdx, Idx, IdxVec, SwitchIdx},
 };
@@ -82,12 +82,12 @@ pub(crate) struct Fans {
 }
 
 impl Fans {
-    pub(super) fn new(fabric: &Fabric, dag: &ShortestPathDag) -> Self {
-        let batches = dag.batches.iter();
-        let batches = batches.map(|batch| BatchFans::new(fabric, batch));
-        Self {
-            batches: batches.collect(),
-        }
+    pub(super) fn new(threads: usize, fabric: &Fabric, dag: &ShortestPathDag) -> Self {
+        let batches = parallel::map(threads, dag.batches.len(), |number| {
+            let batch = dag.batches.get(number);
+            batch.map_or_else(BatchFans::default, |batch| BatchFans::new(fabric, batch))
+        });
+        Self { batches }
     }
 
     /// The fans of a target, and of others.

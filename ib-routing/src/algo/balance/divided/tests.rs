@@ -30,7 +30,7 @@ impl Chosen {
         assert!(!demands.is_direct(&fabric));
         let dag = ShortestPathDag::new(&fabric, options);
         Self {
-            fans: dag.fans(&fabric),
+            fans: dag.fans(1, &fabric),
             fabric,
             demands,
             dag,

@@ -167,7 +167,7 @@ fn up_and_down(fabric: &Fabric, step: u32) -> ShortestPathDag {
 
 /// Fans that look up the weights of their ends for themselves, of all that there are.
 fn limited_fans(fabric: &Fabric, dag: &ShortestPathDag) -> (usize, usize) {
-    let fans = dag.fans(fabric);
+    let fans = dag.fans(1, fabric);
     let switches = || fabric.switches().indices();
     let all = switches().flat_map(|target| {
         let (towards, fans) = (dag.towards(target), fans.towards(target));
@@ -201,7 +201,7 @@ fn check_plain_searches(fabric: &Fabric, dag: &ShortestPathDag, side_by_side: us
     let lids = LidMap::assign(fabric, &LidOptions::default()).unwrap();
     let demands = Demands::new(fabric, &lids, false);
     assert!(!demands.is_direct(fabric), "{spec}");
-    let fans = dag.fans(fabric);
+    let fans = dag.fans(1, fabric);
     let mut chooser = TreeChooser::new(fabric, &demands.senders, false);
     let mut choices = Choices::new(fabric, &demands.trees);
     let mut reference = Reference {
