@@ -13,8 +13,8 @@ const NARROW_GAP: usize = 2;
 
 /// A table that is collected, then printed.
 ///
-/// The texts of all cells lie one behind the other: a table of a large fabric has more cells than memory should have
-/// pieces.
+/// The texts of all cells lie one behind the other in one string: to allocate and free one for each of the hundred thousand
+/// cells of a large fabric takes longer than to print them.
 #[derive(Debug)]
 pub struct Table {
     text: String,
