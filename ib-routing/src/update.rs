@@ -209,3 +209,24 @@ impl<'a> Loops<'a> {
         done < reached.len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two switches wait for each other, and a third one for the second: the LID that holds back the first of them is given
+    /// up, and no other.
+    #[test]
+    fn where_switches_wait_for_each_other_the_lids_that_hold_back_the_first_are_given_up() {
+        let [a, b, c] = [0, 1, 2].map(SwitchIdx);
+        let before = [(b, a, Lid(7)), (a, b, Lid(8)), (b, c, Lid(9))];
+        let mut update = UpdateOrder::default();
+        sort(3, [a, b, c].into(), before.into(), &mut update);
+        let block = 3;
+        let expected = UpdateOrder {
+            steps: [a, b, c].map(|switch| BlockRef { switch, block }).to_vec(),
+            drain: Vec::from([Lid(7)]),
+        };
+        assert_eq!(update, expected);
+    }
+}
