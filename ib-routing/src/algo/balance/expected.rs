@@ -20,12 +20,12 @@ pub(super) fn expect(
     chooser: &mut TreeChooser,
     visits: &[Visit<'_>],
 ) -> Vec<Vec<u64>> {
-    let empty = chooser.without_load();
+    let before = &*chooser;
     let splits = parallel::gather(
         threads,
         visits.len(),
         || Splits {
-            chooser: empty.clone(),
+            chooser: before.without_load(),
             shares: Vec::new(),
         },
         |Splits { chooser, shares }, number| {
