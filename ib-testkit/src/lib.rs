@@ -9,6 +9,7 @@ pub mod fabrics;
 pub mod ibsim;
 #[cfg(feature = "lab")]
 pub mod lab;
+pub mod process;
 mod properties;
 #[cfg(feature = "fabrics")]
 pub mod routed;

@@ -19,6 +19,7 @@ use ib_smp::{NodeInfo, SmpDirected};
 use ib_testkit::{
     data::fabric_file as fabric,
     ibsim::{Ibsim, is_bound, unique_name},
+    process,
 };
 use ib_transport::{
     Direction, RecordWriter, RecordedMad,
@@ -48,7 +49,7 @@ fn printed(command: &mut Command) -> String {
         status,
         stdout,
         stderr,
-    } = command.output().expect("the example starts");
+    } = process::output(command).expect("the example starts");
     let errors = String::from_utf8_lossy(&stderr);
     assert!(status.success(), "{errors}");
     String::from_utf8(stdout).expect("the example prints text")
@@ -87,10 +88,7 @@ fn a_node_answers_through_the_preloaded_library() {
 fn a_route_to_nowhere_comes_back() {
     let ibsim = Ibsim::start(&fabric("gen-line-2")).unwrap();
     let device = format!("sim:{}", ibsim.name());
-    let output = Command::new(node_info())
-        .args([&device, "3", "1"])
-        .output()
-        .unwrap();
+    let output = process::output(Command::new(node_info()).args([&device, "3", "1"])).unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(
         !output.status.success() && errors.contains("no way there"),
@@ -225,7 +223,7 @@ fn tshark_dissects_a_recording_without_an_error() {
     for field in fields {
         tshark.args(["-e", &format!("infiniband.{field}")]);
     }
-    let output = tshark.output().expect("tshark is installed");
+    let output = process::output(&mut tshark).expect("tshark is installed");
     fs::remove_dir_all(&directory).unwrap();
     let lines = String::from_utf8_lossy(&output.stdout);
     let expected = [

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ib_testkit::{data::fabric_file, ibsim::Ibsim};
+use ib_testkit::{data::fabric_file, ibsim::Ibsim, process};
 
 use crate::peers::{first_ca, ib};
 
@@ -127,7 +127,7 @@ fn balances_are_printed_as_opensms_console_prints_them() {
     let ask = |command: &[&str]| {
         let mut ctl = Command::new(env!("CARGO_BIN_EXE_ib"));
         ctl.arg("ctl").arg("--socket").arg(&socket).args(command);
-        let output = ctl.output().expect("ib runs");
+        let output = process::output(&mut ctl).expect("ib runs");
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
     wait("our subnet is up", || {

@@ -12,6 +12,7 @@ use ib_routing::format::ibnetdiscover;
 use ib_testkit::{
     data::fabric_file as fabric,
     ibsim::{client, is_listening, unique_name},
+    process,
 };
 use serde_json::Value;
 
@@ -94,7 +95,7 @@ fn errors_are_those_of_ibqueryerrors() {
     // The manager has to come up, and the console's lines have to arrive.
     let theirs = loop {
         let mut command = client("ibqueryerrors", &name, &node, &std::env::temp_dir());
-        let output = command.output().expect("ibqueryerrors is installed");
+        let output = process::output(&mut command).expect("ibqueryerrors is installed");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         if text.contains("PortRcvErrors") {
             break text;

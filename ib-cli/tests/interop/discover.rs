@@ -10,6 +10,7 @@ use std::{
 use ib_testkit::{
     data::fabric_file as fabric,
     ibsim::{Ibsim, unique_name},
+    process,
 };
 use serde_json::Value;
 
@@ -65,11 +66,10 @@ fn a_silent_node_is_listed_and_does_not_stall_the_walk() {
     writeln!(console, "Error \"S-{SILENT}\" 100").expect("it reads its console");
     let patience = Instant::now() + Duration::from_secs(15);
     let walk = || {
-        Command::new(env!("CARGO_BIN_EXE_ib"))
-            .args(["discover", "--json", "--node", &node, "--device"])
-            .arg(format!("sim:{name}"))
-            .output()
-            .expect("the program was built")
+        let mut discover = Command::new(env!("CARGO_BIN_EXE_ib"));
+        discover.args(["discover", "--json", "--node", &node, "--device"]);
+        discover.arg(format!("sim:{name}"));
+        process::output(&mut discover).expect("the program was built")
     };
     // The command takes its time to arrive.
     let (output, took) = loop {

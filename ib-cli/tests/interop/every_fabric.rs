@@ -11,7 +11,7 @@ use std::{
 };
 
 use ib_routing::format::{ibnetdiscover, lfts};
-use ib_testkit::data::fabric_file as fabric;
+use ib_testkit::{data::fabric_file as fabric, process};
 use ib_wire::PortNum;
 use serde_json::Value;
 
@@ -52,7 +52,7 @@ fn compare_each<'a>(files: impl Iterator<Item = &'a std::path::PathBuf>) {
 fn ibdiagnet_crashes_on_both_simulators() {
     let file = fabric("gen-ring-5");
     let subnet = Subnet::up_file(&file);
-    let on_ibsim = subnet.ibsim.client("ibdiagnet", &subnet.node).output();
+    let on_ibsim = process::output(&mut subnet.ibsim.client("ibdiagnet", &subnet.node));
     let on_ibsim = on_ibsim.expect("ibdiagnet is installed");
     let text = String::from_utf8_lossy(&on_ibsim.stdout);
     assert!(!on_ibsim.status.success(), "it works, compare it: {text}");
@@ -103,7 +103,7 @@ fn count_errors(subnet: &mut Subnet, file: &Path) -> String {
     loop {
         // Status 1 says that there are errors.
         let mut command = subnet.ibsim.client("ibqueryerrors", &subnet.node);
-        let output = command.arg("--report-port").output();
+        let output = process::output(command.arg("--report-port"));
         let output = output.expect("ibqueryerrors is installed");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         if text.contains("LinkDownedCounter == 25") || Instant::now() > patience {

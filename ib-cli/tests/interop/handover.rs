@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ib_testkit::{data::fabric_file, ibsim::Ibsim};
+use ib_testkit::{data::fabric_file, ibsim::Ibsim, process};
 
 use crate::peers::{first_ca, ib, printed, printed_by_peer};
 
@@ -60,7 +60,7 @@ fn lid(ibsim: &Ibsim, node: &str) -> String {
 
 /// The state of the manager at a LID, from its SMInfo.
 fn state(ibsim: &Ibsim, asker: &str, lid: &str) -> String {
-    let output = ibsim.client("sminfo", asker).arg(lid).output();
+    let output = process::output(ibsim.client("sminfo", asker).arg(lid));
     let text = output.expect("sminfo is installed").stdout;
     let text = String::from_utf8_lossy(&text);
     let state = text.split("SMINFO_").nth(1).unwrap_or_default();

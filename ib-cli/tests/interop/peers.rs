@@ -7,7 +7,7 @@ use std::{
     process::{Command, Output},
 };
 
-use ib_testkit::{data::fabric_file as fabric, ibsim::Ibsim};
+use ib_testkit::{data::fabric_file as fabric, ibsim::Ibsim, process};
 
 /// The largest number of starts of a peer that signals kill.
 const RUNS: usize = 3;
@@ -40,16 +40,17 @@ pub(crate) fn first_ca(file: &Path) -> String {
 
 /// The output of a program that succeeds.
 pub(crate) fn printed(command: &mut Command) -> String {
-    let output = command.output().expect("the program is installed");
+    let output = process::output(command).expect("the program is installed");
     text_of(command, output)
 }
 
 /// The output of a peer on ibsim that succeeds. A peer under the library that attaches it to ibsim can die of a signal,
-/// without a word, on a loaded machine. Such a run says nothing about `ib`, and the peer is started again.
+/// without a word, on a loaded machine, or hang until it is killed. Such a run says nothing about `ib`, and the peer is started
+/// again.
 pub(crate) fn printed_by_peer(peer: &mut Command) -> String {
     let mut runs = 0;
     let output = loop {
-        let output = peer.output().expect("the peer is installed");
+        let output = process::output(peer).expect("the peer is installed");
         runs += 1;
         if output.status.signal().is_none() || runs == RUNS {
             break output;

@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use ib_testkit::process;
 use serde_json::{Map, Value};
 
 use crate::{
@@ -525,19 +526,13 @@ fn what_smpquery_cannot_read_ib_query_cannot_read_either() {
         ("-D switchinfo 0", "switchinfo --direct 0"),
     ] {
         let words = tool.split(' ');
-        let theirs = subnet
-            .ibsim
-            .client("smpquery", &subnet.node)
-            .args(words)
-            .output();
-        let theirs = theirs.expect("the program is installed");
-        let ours = std::process::Command::new(env!("CARGO_BIN_EXE_ib"))
-            .arg("query")
-            .args(ours.split(' '))
-            .args(["--node", &subnet.node, "--device"])
-            .arg(format!("sim:{}", subnet.ibsim.name()))
-            .output()
-            .expect("the program was built");
+        let mut theirs = subnet.ibsim.client("smpquery", &subnet.node);
+        let theirs = process::output(theirs.args(words)).expect("the program is installed");
+        let mut query = std::process::Command::new(env!("CARGO_BIN_EXE_ib"));
+        query.arg("query").args(ours.split(' '));
+        query.args(["--node", &subnet.node, "--device"]);
+        query.arg(format!("sim:{}", subnet.ibsim.name()));
+        let ours = process::output(&mut query).expect("the program was built");
         let theirs_fails = !theirs.status.success();
         assert_eq!(
             !ours.status.success(),

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ib_testkit::ibsim::WITH_OPENSM;
+use ib_testkit::{ibsim::WITH_OPENSM, process};
 
 /// A directory of one test, which is removed at the end of the test.
 struct Directory(PathBuf);
@@ -32,17 +32,16 @@ impl Drop for Directory {
 /// Runs `ib sim OPTIONS -- bash -c SCRIPT` in a directory of its own; the status, stdout and stderr.
 pub(crate) fn simulated(options: &[&str], script: &str) -> (Option<i32>, String, String) {
     let directory = Directory::new();
-    let output = Command::new(env!("CARGO_BIN_EXE_ib"))
-        .arg("sim")
+    let mut sim = Command::new(env!("CARGO_BIN_EXE_ib"));
+    sim.arg("sim")
         .args(options)
         .args(["--", "timeout", "60", "bash", "-c", script])
         .env_remove("IBSIM_SOCKNAME")
         .env_remove("SIM_HOST")
         .env("TMPDIR", &directory.0)
         .current_dir(&directory.0)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
+        .stdin(Stdio::null());
+    let output = process::output(&mut sim).unwrap();
     let left: Vec<_> = std::fs::read_dir(&directory.0)
         .unwrap()
         .map(|entry| entry.unwrap().file_name())

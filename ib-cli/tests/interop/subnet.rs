@@ -12,7 +12,7 @@ use ib_sa::{
     JoinState, McMemberComponents, McMemberRecord, Record, RecordCall, ServiceComponents,
     ServiceRecord,
 };
-use ib_testkit::{data::fabric_file as fabric, ibsim::Ibsim};
+use ib_testkit::{data::fabric_file as fabric, ibsim::Ibsim, process};
 use ib_transport::{
     MonotonicClock, ask,
     ibsim::{IbsimOptions, IbsimPort},
@@ -61,8 +61,8 @@ impl Subnet {
             let mut query = Command::new(env!("CARGO_BIN_EXE_ib"));
             query.args(["query", "sa", "ClassPortInfo", "--node", &subnet.node]);
             query.args(["--device", &format!("sim:{}", subnet.ibsim.name())]);
-            let query = query.stdout(Stdio::null()).stderr(Stdio::null());
-            query.status().expect("the program was built")
+            let output = process::output(&mut query);
+            output.expect("the program was built").status
         };
         while !asked().success() {
             assert!(Instant::now() < patience, "OpenSM does not come up");

@@ -11,7 +11,7 @@ use std::time::Duration;
 use ib_routing::format::ibnetdiscover;
 use ib_sim::server::{Listen, Server, ServerOptions};
 
-use ib_testkit::data::fabric_file;
+use ib_testkit::{data::fabric_file, process};
 
 use crate::running::{Running, difference};
 
@@ -38,13 +38,13 @@ fn console(file: &Path, commands: &str, ours: bool) -> Vec<String> {
             .unwrap();
         output
     } else {
-        let ibsim = Command::new("ibsim")
+        let mut ibsim = Command::new("ibsim");
+        ibsim
             .args(["-s", "-N", "16384", "-S", "4096", "-P", "262144"])
             .arg(file)
             .env("IBSIM_SOCKNAME", &running.name)
-            .stdin(fs::File::open(&script).unwrap())
-            .output();
-        ibsim.unwrap().stdout
+            .stdin(fs::File::open(&script).unwrap());
+        process::output(&mut ibsim).unwrap().stdout
     };
     let output = String::from_utf8(output).unwrap();
     answers(&output)
@@ -219,13 +219,13 @@ fn the_console_shows_the_tables_of_a_manager_as_ibsims_does() {
                     server.run(Some(console), &mut output, &stop).unwrap();
                     return String::from_utf8(output).unwrap();
                 }
-                let ibsim = Command::new("ibsim")
+                let mut ibsim = Command::new("ibsim");
+                ibsim
                     .args(["-s", "-N", "16384", "-S", "4096", "-P", "262144"])
                     .arg(path)
                     .env("IBSIM_SOCKNAME", name)
-                    .stdin(Stdio::from(std::os::fd::OwnedFd::from(server)))
-                    .output();
-                String::from_utf8(ibsim.unwrap().stdout).unwrap()
+                    .stdin(Stdio::from(std::os::fd::OwnedFd::from(server)));
+                String::from_utf8(process::output(&mut ibsim).unwrap().stdout).unwrap()
             });
             let socket = format!("@{}:ctl", running.name);
             while !fs::read_to_string("/proc/net/unix")

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use ib_routing::format::ibnetdiscover;
 use ib_sim::server::{Listen, Server, ServerError, ServerOptions};
+use ib_testkit::{ibsim::preload_library, process};
 
 /// A server under a name, ours or ibsim's.
 pub(crate) struct Running {
@@ -120,28 +121,21 @@ impl Running {
 
     /// Runs a shell command on the first CA of the fabric, and gives what it prints.
     pub(crate) fn run(&self, command: &str) -> String {
-        let library = "/usr/lib/x86_64-linux-gnu/umad2sim/libumad2sim.so";
-        let preload = if Path::new(library).exists() {
-            library
-        } else {
-            "/usr/lib/umad2sim/libumad2sim.so"
-        };
         let mut program = Command::new("timeout");
         if let Some(port) = self.port {
             program
                 .env("IBSIM_SERVER_NAME", "127.0.0.1")
                 .env("IBSIM_SERVER_PORT", port.to_string());
         }
-        let output = program
+        program
             .args(["60", "bash", "-c", command])
             .current_dir(&self.directory)
             .env("IBSIM_SOCKNAME", &self.name)
             .env("SIM_HOST", &self.host)
             .env("OSM_TMP_DIR", &self.directory)
             .env("OSM_CACHE_DIR", &self.directory)
-            .env("LD_PRELOAD", preload)
-            .output()
-            .unwrap();
+            .env("LD_PRELOAD", preload_library().unwrap_or_default());
+        let output = process::output(&mut program).unwrap();
         let text = [output.stdout, output.stderr].concat();
         let text = String::from_utf8_lossy(&text);
         let lines = text
