@@ -269,7 +269,7 @@ impl Abilities {
     }
 }
 
-fn counter(field: Field, bytes: &[u8]) -> Option<Counter> {
+fn counter(field: &Field, bytes: &[u8]) -> Option<Counter> {
     Some(Counter {
         value: load_bits(bytes, field.bit_offset, field.bits)?,
         bits: u8::try_from(field.bits).ok()?,

@@ -3,7 +3,7 @@
 //! Each layer declares the classes that it knows with [`attribute_table!`](crate::attribute_table);
 //! [`describe`] looks a datagram up in the tables of all layers that the caller has.
 
-use ib_wire::table::Layout;
+use ib_wire::{const_str, table::Layout};
 
 use crate::{
     AttributeId, CongestionLogCa, CongestionLogSwitch, Gmp, MadHeader, Method, MgmtClass,
@@ -245,22 +245,12 @@ const fn with_layout<const ROOM: usize>(
 
 const fn is_among(mut layouts: &[&Layout], wanted: &Layout) -> bool {
     while let [layout, after @ ..] = layouts {
-        if is_same_text(layout.name.as_bytes(), wanted.name.as_bytes()) {
+        if const_str::is_equal(layout.name, wanted.name) {
             return true;
         }
         layouts = after;
     }
     false
-}
-
-const fn is_same_text(mut one: &[u8], mut other: &[u8]) -> bool {
-    while let ([a, one_after @ ..], [b, other_after @ ..]) = (one, other) {
-        if *a != *b {
-            return false;
-        }
-        (one, other) = (one_after, other_after);
-    }
-    one.is_empty() && other.is_empty()
 }
 
 /// Lists every structure of a crate: the formats and attributes of its classes, which their tables name, and those that

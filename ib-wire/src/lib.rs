@@ -22,6 +22,7 @@ extern crate alloc;
 mod acknowledge;
 pub mod addr;
 mod bth;
+pub mod const_str;
 pub mod crc;
 mod error;
 mod eth;

@@ -17,6 +17,8 @@ mod row;
 mod serialize;
 mod wire_struct;
 
+use crate::const_str;
+
 pub use code_points::UnknownName;
 #[cfg(feature = "serde")]
 pub use deserialize::FieldsMut;
@@ -40,8 +42,15 @@ pub struct Layout {
 impl Layout {
     /// The field called `name` in the specification's tables.
     #[must_use]
-    pub fn field(&self, name: &str) -> Option<&'static Field> {
-        self.fields.iter().find(|field| field.name == name)
+    pub const fn field(&self, name: &str) -> Option<&'static Field> {
+        let mut fields = self.fields;
+        while let [field, others @ ..] = fields {
+            if const_str::is_equal(field.name, name) {
+                return Some(field);
+            }
+            fields = others;
+        }
+        None
     }
 }
 
@@ -61,8 +70,8 @@ pub struct Field {
 impl Field {
     /// Returns true if the specification gives these bits no meaning; its tables name them so.
     #[must_use]
-    pub fn is_reserved(&self) -> bool {
-        self.name.starts_with("resv") || self.name.starts_with("reserved")
+    pub const fn is_reserved(&self) -> bool {
+        const_str::starts_with(self.name, "resv") || const_str::starts_with(self.name, "reserved")
     }
 }
 

@@ -4,7 +4,7 @@
 //! counters of a port.
 
 use ib_mad::{PortCounters, PortCountersExtended};
-use ib_wire::table::Field;
+use ib_wire::{const_str::ends_with, table::Field};
 
 /// A counter, and the fields that hold it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,9 +12,9 @@ pub(super) struct Source {
     /// The name of both fields.
     pub(super) name: &'static str,
     /// The field of PortCountersExtended, if that has one.
-    pub(super) wide: Option<Field>,
+    pub(super) wide: Option<&'static Field>,
     /// The field of PortCounters, if that has one.
-    pub(super) narrow: Option<Field>,
+    pub(super) narrow: Option<&'static Field>,
 }
 
 /// All counters: those of PortCountersExtended in its order, and then those that only PortCounters has, in its order.
@@ -42,80 +42,37 @@ const fn join() -> ([Source; FIELDS], usize) {
     let (mut free, mut count) = (sources.as_mut_slice(), 0_usize);
     let (mut wide, mut narrow) = (WIDE, NARROW);
     loop {
-        let source = if let [field, rest @ ..] = wide {
+        let field = if let [field, rest @ ..] = wide {
             wide = rest;
-            Source {
-                name: field.name,
-                wide: Some(*field),
-                narrow: find(NARROW, field.name),
-            }
+            field
         } else if let [field, rest @ ..] = narrow {
             narrow = rest;
             // It is listed already if the wide attribute has it.
-            if find(WIDE, field.name).is_some() {
+            if PortCountersExtended::LAYOUT.field(field.name).is_some() {
                 continue;
             }
-            Source {
-                name: field.name,
-                wide: None,
-                narrow: Some(*field),
-            }
+            field
         } else {
             return (sources, count);
         };
-        if !is_counter(source.name) {
+        if !is_counter(field) {
             continue;
         }
         if let [place, rest @ ..] = free {
-            *place = source;
+            *place = Source {
+                name: field.name,
+                wide: PortCountersExtended::LAYOUT.field(field.name),
+                narrow: PortCounters::LAYOUT.field(field.name),
+            };
             (free, count) = (rest, count.saturating_add(1));
         }
     }
 }
 
-/// Returns true if the field of this name is a counter: it is neither reserved nor one of those that select counters.
-const fn is_counter(name: &str) -> bool {
-    let name = name.as_bytes();
-    let is_reserved = starts_with(name, b"resv") || starts_with(name, b"reserved");
-    !is_reserved && !ends_with(name, b"_select") && !ends_with(name, b"_select2")
-}
-
-/// The field with this name.
-const fn find(mut fields: &[Field], name: &str) -> Option<Field> {
-    while let [field, rest @ ..] = fields {
-        if is_same(field.name.as_bytes(), name.as_bytes()) {
-            return Some(*field);
-        }
-        fields = rest;
-    }
-    None
-}
-
-/// As `==`, which constants cannot call.
-const fn is_same(one: &[u8], other: &[u8]) -> bool {
-    one.len() == other.len() && starts_with(one, other)
-}
-
-/// As the method of slices, which constants cannot call.
-const fn starts_with(mut text: &[u8], mut start: &[u8]) -> bool {
-    while let [wanted, others @ ..] = start {
-        match text {
-            [first, rest @ ..] if *first == *wanted => (text, start) = (rest, others),
-            _ => return false,
-        }
-    }
-    true
-}
-
-/// As the method of slices, which constants cannot call.
-const fn ends_with(mut text: &[u8], end: &[u8]) -> bool {
-    while let [_, rest @ ..] = text {
-        if is_same(text, end) {
-            return true;
-        }
-        text = rest;
-    }
-    end.is_empty()
+/// Returns true if a field is a counter: it is neither reserved nor one of those that select counters.
+const fn is_counter(field: &Field) -> bool {
+    let selects = ends_with(field.name, "_select") || ends_with(field.name, "_select2");
+    !field.is_reserved() && !selects
 }
 
 #[cfg(test)]
@@ -137,12 +94,9 @@ mod tests {
         let found: Vec<&str> = sources().iter().map(|source| source.name).collect();
         assert_eq!(found, names);
         for source in sources() {
-            let wide = PortCountersExtended::LAYOUT.field(source.name);
-            let narrow = PortCounters::LAYOUT.field(source.name);
-            assert_eq!(
-                (source.wide.as_ref(), source.narrow.as_ref()),
-                (wide, narrow)
-            );
+            let named = |field: &&Field| field.name == source.name;
+            let found = (WIDE.iter().find(named), NARROW.iter().find(named));
+            assert_eq!((source.wide, source.narrow), found);
         }
     }
 }
