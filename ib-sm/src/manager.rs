@@ -65,7 +65,7 @@ use crate::{
     election::Election,
     event::{Event, MadCounts, Phase, Summary, SweepCause},
     plan::Plan,
-    policy::Situation,
+    policy::{Situation, settled::Settled},
     reconcile::{
         Stage,
         tables::{Changed, TableUpdate},
@@ -244,9 +244,28 @@ struct SweepRecord {
     /// The last ports that directed routes reach: the sweep may go on from there.
     out_of_reach: BTreeSet<PortAt>,
     detours: DetourState,
+    /// From the stage on that examines the ports first: what their configuration follows from, if nothing is left undone.
+    settled: Option<Settled>,
     phase: Phase,
     phase_started: Instant,
     mads_before: MadCounts,
+}
+
+impl SweepRecord {
+    fn new(now: Instant, mads_before: MadCounts) -> Self {
+        Self {
+            summary: Summary {
+                started: now,
+                ..Summary::default()
+            },
+            out_of_reach: BTreeSet::new(),
+            detours: DetourState::default(),
+            settled: None,
+            phase: Phase::Discover,
+            phase_started: now,
+            mads_before,
+        }
+    }
 }
 
 /// The detours of a sweep: entries that a failure broke, led over neighbours until there are routes.
@@ -305,14 +324,7 @@ impl SubnetManager {
                 ports: BTreeSet::new(),
                 not_active: NotActivePorts::new(),
             },
-            sweep: SweepRecord {
-                summary: Summary::default(),
-                out_of_reach: BTreeSet::new(),
-                detours: DetourState::default(),
-                phase: Phase::Discover,
-                phase_started: now,
-                mads_before: MadCounts::default(),
-            },
+            sweep: SweepRecord::new(now, MadCounts::default()),
             summary: Summary::default(),
             tables: TableUpdate::default(),
             sharing: Sharing::default(),

@@ -19,7 +19,10 @@ use ib_routing::{
 use ib_subnet::{FabricIndex, NodeId, PortId};
 use ib_wire::{Guid, Lid, PortNum};
 
-use crate::{event::FabricCounts, policy::multicast::block_of};
+use crate::{
+    event::FabricCounts,
+    policy::{multicast::block_of, settled::Settled},
+};
 
 /// The ports of one multicast group's tree, by switch.
 pub(crate) type TreePorts = BTreeMap<Guid, PortSet>;
@@ -295,6 +298,8 @@ pub(crate) struct Plan {
     without_multicast: Option<BTreeSet<SwitchIdx>>,
     /// Entries that lead round a failure until there are new routes, by switch and block.
     detours: Detours,
+    /// `None` if the configuration of any port may have to change.
+    settled: Option<Settled>,
 }
 
 impl Plan {
@@ -440,6 +445,15 @@ impl Plan {
 
     pub(crate) fn set_detours(&mut self, detours: Detours) {
         self.detours = detours;
+    }
+
+    /// What the configuration of all ports followed from, if it was settled.
+    pub(crate) const fn settled(&self) -> Option<&Settled> {
+        self.settled.as_ref()
+    }
+
+    pub(crate) fn set_settled(&mut self, settled: Option<Settled>) {
+        self.settled = settled;
     }
 
     /// The blocks of multicast tables that trees have had since the last sweep.

@@ -12,6 +12,7 @@ pub(crate) mod links;
 pub(crate) mod multicast;
 pub(crate) mod partitions;
 pub(crate) mod routing;
+pub(crate) mod settled;
 pub(crate) mod switches;
 
 use ib_subnet::{PortId, Subnet};

@@ -21,13 +21,16 @@ use ib_smp::{
     PartitionKeyTable, PortInfo, PortState, SlToVlMappingTable, SlToVlModifier, SwitchInfo,
     VlArbitrationHalf, VlArbitrationModifier, VlArbitrationTable,
 };
-use ib_subnet::{Block, NodeId, PortAt, PortId, SubnetNode, SubnetSwitch, arbitration_block};
+use ib_subnet::{
+    Block, NodeId, PortAt, PortId, SubnetNode, SubnetPort, SubnetSwitch, arbitration_block,
+};
 use ib_wire::{Guid, PortNum, table::padded};
 
 pub(crate) use self::steps::{Step, Steps};
 use crate::policy::{
     Situation, lanes, links, multicast, partitions,
     partitions::TableFull,
+    settled,
     switches::{self, Tops},
 };
 
@@ -238,17 +241,16 @@ fn tops(at: Situation<'_>, stage: Stage) -> VecDeque<Step> {
     blocks.map(Step::Set).collect()
 }
 
-fn ports(at: Situation<'_>, chosen: impl Fn(PortId) -> bool) -> VecDeque<Step> {
-    let ports = at.subnet().ports();
-    let known = ports.filter(|(_, _, record)| record.info().is_some());
-    let chosen = known.filter(|&(port, ..)| chosen(port));
-    chosen.map(|(port, ..)| port_info_step(port)).collect()
+fn ports(at: Situation<'_>, needs: impl Fn(PortId) -> bool) -> VecDeque<Step> {
+    let known = settled::changed(at).filter(|(_, record)| record.info().is_some());
+    let changed = known.filter(|&(port, _)| needs(port));
+    changed.map(|(port, _)| port_info_step(port)).collect()
 }
 
 fn vendor_speeds(at: Situation<'_>) -> VecDeque<Step> {
-    let ports = at.subnet().ports();
-    let changed = ports.filter(|&(port, ..)| links::vendor_speeds(at, port).is_some());
-    let blocks = changed.map(|(port, ..)| Block {
+    let ports = settled::changed(at);
+    let changed = ports.filter(|&(port, _)| links::vendor_speeds(at, port).is_some());
+    let blocks = changed.map(|(port, _)| Block {
         port,
         attribute: MlnxExtPortInfo::ID,
         modifier: port.port.0.into(),
@@ -317,34 +319,42 @@ fn multicast_of(
 
 fn partitions(at: Situation<'_>, unwritable: &mut Vec<Unwritable>) -> VecDeque<Step> {
     let mut steps = VecDeque::new();
-    for (port, _, record) in at.subnet().ports() {
-        let table = match partitions::table(at, port) {
-            Ok(Some(table)) => table,
-            Ok(None) => continue,
-            Err(TableFull) => {
-                unwritable.push(Unwritable { at: port });
-                continue;
-            }
-        };
-        for number in 0..partitions::num_blocks(&table) {
-            let wanted = partitions::block(&table, number);
-            if partitions::holds(at, port, number, &wanted) {
-                continue;
-            }
-            let block = Block {
-                port,
-                attribute: PartitionKeyTable::ID,
-                modifier: partitions::modifier(at, port, number).bits(),
-            };
-            let is_unknown = record.p_key_table().block(number).is_none();
-            steps.push_back(match is_unknown && record.was_active() {
-                // A previous manager has configured the port, so its content is read first.
-                true => Step::Read(block),
-                false => Step::Set(block),
-            });
+    for (port, record) in settled::changed(at) {
+        if p_keys(at, port, record, &mut steps).is_err() {
+            unwritable.push(Unwritable { at: port });
         }
     }
     steps
+}
+
+/// The blocks of a port's P_Key table that differ.
+fn p_keys(
+    at: Situation<'_>,
+    port: PortId,
+    record: &SubnetPort,
+    steps: &mut VecDeque<Step>,
+) -> Result<(), TableFull> {
+    let Some(table) = partitions::table(at, port)? else {
+        return Ok(());
+    };
+    for number in 0..partitions::num_blocks(&table) {
+        let wanted = partitions::block(&table, number);
+        if partitions::holds(at, port, number, &wanted) {
+            continue;
+        }
+        let block = Block {
+            port,
+            attribute: PartitionKeyTable::ID,
+            modifier: partitions::modifier(at, port, number).bits(),
+        };
+        let is_unknown = record.p_key_table().block(number).is_none();
+        steps.push_back(match is_unknown && record.was_active() {
+            // A previous manager has configured the port, so its content is read first.
+            true => Step::Read(block),
+            false => Step::Set(block),
+        });
+    }
+    Ok(())
 }
 
 fn lanes(at: Situation<'_>) -> VecDeque<Step> {

@@ -19,6 +19,7 @@ use crate::{
     policy::{
         alias_guids, lanes, links,
         multicast::{self, Scope},
+        settled::Settled,
         switches,
     },
     reconcile::{
@@ -39,6 +40,11 @@ impl SubnetManager {
             Stage::Heal => return self.heal(now),
             Stage::Tables => self.expect_tables(),
             Stage::Lanes => self.plan_trees(Scope::All),
+            // The first of the stages that examine the ports.
+            Stage::Partitions if self.conduct != Conduct::Observe => {
+                let settled = Settled::new(self.situation(), self.config.share());
+                self.sweep.settled = Some(settled);
+            }
             Stage::GroupLanes => {
                 self.plan_trees(Scope::Changed);
                 if !lanes::are_managed(self.situation()) {

@@ -1,15 +1,14 @@
 //! The begin and the end of a sweep, and its phases.
 
-use alloc::{boxed::Box, collections::BTreeSet};
+use alloc::boxed::Box;
 
 use ib_mad::Instant;
 use ib_subnet::Walk;
 
 use super::{
-    Changed, DetourState, Mode, Purpose, QUICK_RETRIES, SubnetManager, SweepRecord, TableUpdate,
-    later,
+    Changed, Mode, Purpose, QUICK_RETRIES, SubnetManager, SweepRecord, TableUpdate, later,
 };
-use crate::event::{Event, Phase, Summary, SweepCause, SweepKind};
+use crate::event::{Event, Phase, SweepCause, SweepKind};
 
 impl SubnetManager {
     /// Begins a sweep over everything.
@@ -29,17 +28,10 @@ impl SubnetManager {
         self.keep_unwritten_alias_guids();
         self.next_sweep = None;
         self.tables = TableUpdate::default();
-        self.sweep = SweepRecord {
-            summary: Summary {
-                started: now,
-                ..Summary::default()
-            },
-            out_of_reach: BTreeSet::new(),
-            detours: DetourState::default(),
-            phase: Phase::Discover,
-            phase_started: now,
-            mads_before: self.mads(),
-        };
+        if kind == SweepKind::Heavy {
+            self.plan.set_settled(None);
+        }
+        self.sweep = SweepRecord::new(now, self.mads());
         self.events.push_back(Event::SweepStarted { kind, cause });
         self.events.push_back(Event::PhaseStarted(Phase::Discover));
     }
@@ -98,6 +90,12 @@ impl SubnetManager {
         let summary = Box::new(self.summary.clone());
         let failed = summary.errors > 0;
         self.history.up = !failed;
+        let settled = self.sweep.settled.take();
+        if failed {
+            self.plan.set_settled(None);
+        } else if settled.is_some() {
+            self.plan.set_settled(settled);
+        }
         // One node that refuses a Set must not deprive all others of the administrator.
         self.history.served |= self.plan.installed().is_some();
         self.next_sweep = self.config.sweep_interval.map(|wait| later(now, wait));

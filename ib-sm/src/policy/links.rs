@@ -254,7 +254,7 @@ pub(crate) fn is_enhanced_port_0(at: Situation<'_>, port: PortId) -> bool {
 }
 
 /// The LID of the manager's own port.
-fn master_lid(at: Situation<'_>) -> Lid {
+pub(crate) fn master_lid(at: Situation<'_>) -> Lid {
     let own = at.subnet().own_port().and_then(|own| at.subnet().port(own));
     own.and_then(|own| own.lids())
         .map_or(Lid::NONE, LidRange::base)
