@@ -244,7 +244,7 @@ struct SweepRecord {
     /// The last ports that directed routes reach: the sweep may go on from there.
     out_of_reach: BTreeSet<PortAt>,
     detours: DetourState,
-    /// From the stage on that examines the ports first: what their configuration follows from, if nothing is left undone.
+    /// The inputs of the configuration of all ports, from the first stage on that examines the ports.
     settled: Option<Settled>,
     phase: Phase,
     phase_started: Instant,

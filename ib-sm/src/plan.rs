@@ -298,7 +298,7 @@ pub(crate) struct Plan {
     without_multicast: Option<BTreeSet<SwitchIdx>>,
     /// Entries that lead round a failure until there are new routes, by switch and block.
     detours: Detours,
-    /// `None` if the configuration of any port may have to change.
+    /// `None` if the next sweep has to examine all ports.
     settled: Option<Settled>,
 }
 
@@ -447,7 +447,7 @@ impl Plan {
         self.detours = detours;
     }
 
-    /// What the configuration of all ports followed from, if it was settled.
+    /// The inputs of the configuration of all ports, if it is settled but for nodes that have changed since.
     pub(crate) const fn settled(&self) -> Option<&Settled> {
         self.settled.as_ref()
     }

@@ -12,7 +12,7 @@ use ib_wire::Lid;
 use super::{Situation, links};
 use crate::SmConfig;
 
-/// What the configuration of all ports followed from when a sweep that then left nothing undone examined them.
+/// The inputs of the configuration of all ports, at the time of a sweep that examined the ports and left nothing undone.
 #[derive(Clone, Debug)]
 pub(crate) struct Settled {
     config: Arc<SmConfig>,
@@ -33,8 +33,8 @@ impl Settled {
         }
     }
 
-    /// Returns true if at most nodes have changed since then. A change of the configuration makes another value of it, because
-    /// this one is kept.
+    /// Returns true if at most nodes have changed since then. The configuration is kept here, so a change of it makes a new one
+    /// at another address.
     fn holds(&self, at: Situation<'_>) -> bool {
         core::ptr::eq::<SmConfig>(&*self.config, at.config())
             && self.own_port == at.subnet().own_port()
