@@ -67,7 +67,7 @@ fn find_windows(id: AttributeId) -> Option<(&'static Layout, Vec<Window>)> {
     let layout = entry.layout?;
     let counters = layout.fields.iter().filter(|field| {
         let name = field.name;
-        !(name.starts_with("reserved")
+        !(field.is_reserved()
             || name.starts_with("counter_select")
             || matches!(name, "port_select" | "op_code"))
     });
